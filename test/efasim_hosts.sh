@@ -4,6 +4,19 @@
 # Fabrics of several users and containers, and of machines that are short of
 # shared memory or have small limits. Sourced by suite efasim, after lib.sh.
 
+# Eight nodes, with a GID each.
+gids_differ() {
+    local node gid gids=
+    need ibv_devinfo
+    for node in 0 1 2 3 4 5 6 7; do
+        gid=$("$EFASIM" run --fabric "t$$" --node $node -- ibv_devinfo -v |
+            sed -n 's/.*GID\[ *0\]: *\([^ ]*\).*/\1/p')
+        case " $gids " in *" $gid "*) fail "node $node: $gid again" ;; esac
+        gids="$gids $gid"
+    done
+    echo "$gids"
+}
+
 # Another user has fabrics of his own, also of the same name.
 two_users() {
     local status=0
@@ -22,7 +35,7 @@ two_users() {
 user_home() {
     need setpriv ibv_devinfo
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to become another user"
-    USER_HOME=/tmp/efasim-user.$$
+    USER_HOME=$(mktemp -d /tmp/efasim-user.XXXXXX) || fail "mktemp: status $?"
     AS_USER=(setpriv --reuid 4242 --regid 4242 --clear-groups)
     trap 'rm -rf "$USER_HOME"' EXIT
     mkdir -p "$USER_HOME/bin" "$USER_HOME/lib"
@@ -64,6 +77,83 @@ user_namespaces() {
         [ "$(grep -c 'node 1 has no IPC namespace .*Run as root' "$out")" = 1 ] ||
             { cat "$out"; fail "$refuse: not one line"; }
     done
+}
+
+# planted_at NAME: where the fabric of that name of root would be.
+planted_at() {
+    # shellcheck disable=SC2016 # for the shell in there
+    "$EFASIM" run --fabric "$1" -- sh -c 'echo "${SYSFS_PATH%/*}"'
+}
+
+# planted_refused WHAT NAME PATTERN: each command refuses the fabric in one line that
+# has PATTERN; what is kept in $CHECK_LOG.kept stays.
+planted_refused() {
+    local out status arguments
+    for arguments in "run --fabric $2 -- true" "stat --fabric $2" \
+        "clean --fabric $2"; do
+        status=0
+        # shellcheck disable=SC2086
+        out=$("$EFASIM" $arguments 2>&1) || status=$?
+        [ "$status" != 0 ] && [ "$(grep -c . <<<"$out")" = 1 ] &&
+            grep -E "^efasim: $3" <<<"$out" || fail "$1: $arguments: status $status: $out"
+    done
+    out=$(EFASIM_FABRIC=$2 EFASIM_NODE=0 LD_PRELOAD=$BUILD/lib/libefasim.so \
+        "$BUILD/test/gtest_verbs" --gtest_filter=mr.access_flags 2>&1) &&
+        fail "$1: a program has a device: $out"
+    "$EFASIM" clean || fail "$1: clean: status $?"
+    [ -e "$CHECK_LOG.kept/deep/file" ] || fail "$1: what it led to is gone"
+}
+
+# planted_live NAME AT: a fabric of the other user, in use, gets root's name.
+planted_live() {
+    local pid out
+    # shellcheck disable=SC2016 # for the shell in there
+    "${AS_USER[@]}" "$USER_HOME/bin/efasim" run --fabric "$1" -- sh -c \
+        'mv "${SYSFS_PATH%/*}" "$0" && touch "$1" && exec sleep 30' "$2" \
+        "$USER_HOME/moved" &
+    pid=$!
+    until [ -e "$USER_HOME/moved" ]; do sleep 0.05; done
+    planted_refused "another's fabric" "$1" "$2 is a folder of user 4242 with mode 0700: "
+    [ -e "$2/directory" ] || fail "another's fabric is gone"
+    kill "$pid"
+    wait "$pid"
+    rm -rf "$2"
+}
+
+# Anybody may make what he likes in shared memory, by a name that a fabric of root's
+# would have: nothing of it is removed, joined or believed.
+planted() {
+    local at name="t$$" kept=$CHECK_LOG.kept
+    user_home
+    chmod 777 "$USER_HOME"
+    rm -rf "$kept" && mkdir -p "$kept/deep" && : >"$kept/deep/file"
+    at=$(planted_at "$name")
+    # shellcheck disable=SC2064  # now, not then
+    trap "rm -rf '$at' '$USER_HOME'" EXIT
+    "${AS_USER[@]}" ln -s "$kept" "$at"
+    planted_refused "a link" "$name" "$at is a symbolic link of user 4242 with mode 0777: "
+    rm "$at"
+    "${AS_USER[@]}" mkdir -m 755 "$at"
+    "${AS_USER[@]}" ln -s "$kept" "$at/node0"
+    planted_refused "a folder" "$name" "$at is a folder of user 4242 with mode 0755: "
+    [ -L "$at/node0" ] || fail "another's folder was emptied"
+    chown 0 "$at" && chmod 777 "$at" # as root's was when others could write there
+    planted_refused "an open folder" "$name" "$at is a folder of user 0 with mode 0777: "
+    rm "$at/node0" && rmdir "$at"
+    planted_live "$name" "$at"
+    planted_while_removed "$name" "$at"
+}
+
+# A folder that is removed becomes a link to another.
+planted_while_removed() {
+    need cc
+    cc -shared -fPIC -o "$USER_HOME/lib/plant_link.so" \
+        "$TEST_DIR/apps/plant_link.c" -ldl || fail "cc: status $?"
+    mkdir -m 700 "$2" && mkdir "$2/plant" || fail "mkdir: status $?"
+    PLANT=$CHECK_LOG.kept LD_PRELOAD=$USER_HOME/lib/plant_link.so "$EFASIM" \
+        clean --fabric "$1"
+    [ -e "$CHECK_LOG.kept/deep/file" ] || fail "what the link led to is gone"
+    [ -L "$2/plant" ] || fail "no link was planted"
 }
 
 # Another container (a PID namespace of its own, or no /proc) leaves a fabric alone that

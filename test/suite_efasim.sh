@@ -398,19 +398,6 @@ nodes_are_hosts() {
     [ "$one" = "$three" ] || fail "node 0 is not itself: $one, $three"
 }
 
-# Eight nodes, with a GID each.
-gids_differ() {
-    local node gid gids=
-    need ibv_devinfo
-    for node in 0 1 2 3 4 5 6 7; do
-        gid=$("$EFASIM" run --fabric "t$$" --node $node -- ibv_devinfo -v |
-            sed -n 's/.*GID\[ *0\]: *\([^ ]*\).*/\1/p')
-        case " $gids " in *" $gid "*) fail "node $node: $gid again" ;; esac
-        gids="$gids $gid"
-    done
-    echo "$gids"
-}
-
 # Ranks of a launcher: K per node.
 per_node() {
     local rank got
@@ -593,6 +580,7 @@ suite_run() {
     ci && check killed_at_random 600 killed_at_random "$(full && echo 200 || echo 5)"
     check several_fabrics 60 several_fabrics
     check two_users 30 two_users
+    check planted 30 planted
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }

@@ -53,6 +53,7 @@ efasim_fabric_sources = \
 	src/efasim/fabric/clock.c src/efasim/fabric/clock.h \
 	src/efasim/fabric/env.c src/efasim/fabric/env.h \
 	src/efasim/fabric/fabric.c src/efasim/fabric/fabric.h \
+	src/efasim/fabric/folder.c src/efasim/fabric/folder.h \
 	src/efasim/fabric/namesake.c src/efasim/fabric/namesake.h \
 	src/efasim/fabric/host.c src/efasim/fabric/host.h \
 	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \

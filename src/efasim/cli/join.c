@@ -8,8 +8,10 @@
 #include "cli.h"
 
 #include "efasim/engine/knobs.h"
+#include "efasim/fabric/folder.h"
 #include "efasim/fabric/namesake.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,18 +58,19 @@ static void join_options(char *text)
     }
 }
 
-static void join_file(const struct fabric *fabric, char *path, size_t size)
+/* NULL: not there (yet). */
+static FILE *join_open(const struct fabric *fabric, int flags,
+                       const char *mode)
 {
-    snprintf(path, size, "%s/" JOIN_FILE, fabric->path);
+    int fd = fabric_folder_file(fabric->path, JOIN_FILE, flags);
+
+    return (fd < 0) ? NULL : fdopen(fd, mode);
 }
 
 static void join_write(const struct fabric *fabric, const char *text)
 {
-    char path[FABRIC_PATH_MAX + 16];
-    FILE *file;
+    FILE *file = join_open(fabric, O_WRONLY | O_CREAT | O_TRUNC, "w");
 
-    join_file(fabric, path, sizeof(path));
-    file = fopen(path, "we");
     if (file != NULL) {
         fprintf(file, "%s\n", text);
         fclose(file);
@@ -77,12 +80,9 @@ static void join_write(const struct fabric *fabric, const char *text)
 /* 0, or -1: not there (yet). */
 static int join_read(const struct fabric *fabric, char *text)
 {
-    char path[FABRIC_PATH_MAX + 16];
-    FILE *file;
+    FILE *file = join_open(fabric, O_RDONLY, "r");
     int ret;
 
-    join_file(fabric, path, sizeof(path));
-    file = fopen(path, "re");
     if (file == NULL) {
         return -1;
     }

@@ -7,6 +7,7 @@
 
 #include "efasim/engine/knobs.h"
 #include "efasim/engine/profile.h"
+#include "efasim/fabric/folder.h"
 #include "efasim/fabric/host.h"
 #include "efasim/fabric/plan_file.h"
 #include "efasim/fabric/process.h"
@@ -519,7 +520,9 @@ static struct fabric *run_fabric(const char *path, int node)
         return fabric;
     }
 
-    if (errno == EEXIST) {
+    if (errno == EPERM) {
+        cli_error("%s", fabric_folder_say(path));
+    } else if (errno == EEXIST) {
         host = &fabric->dir->host[node];
         cli_error("host %d has --devices=%u --device=%s already, this run asks "
                   "for --devices=%s --device=%s: all programs of a host share "
@@ -554,7 +557,7 @@ int cli_run(int argc, char **argv)
     struct fabric *fabric;
     const char *name;
     int command, node, ret;
-    unsigned live;
+    unsigned removed, live;
 
     command = run_parse(argc, argv, &options);
     name    = (command < 0) ? NULL : cli_fabric_name(options.fabric);
@@ -564,7 +567,7 @@ int cli_run(int argc, char **argv)
 
     run_place_rank(&options);
     node = run_node(&options);
-    fabric_clean(NULL, &live); /* leftovers of killed runs */
+    fabric_clean(NULL, &removed, &live); /* leftovers of killed runs */
     fabric_path(name, path);
     fabric = run_fabric(path, node);
     if (fabric == NULL) {

@@ -5,6 +5,7 @@
  */
 #include "cli.h"
 
+#include "efasim/fabric/folder.h"
 #include "efasim/fabric/sysfs.h"
 
 #include <errno.h>
@@ -222,6 +223,22 @@ static int stat_options(int argc, char **argv, struct stat_options *options)
     return 0;
 }
 
+static void stat_no_fabric(const char *name, const char *path)
+{
+    int err = errno;
+
+    if (err == EPERM) {
+        cli_error("%s", fabric_folder_say(path));
+        return;
+    }
+    cli_error((err == EPROTO) ?
+              "fabric '%s' is of another version of efasim (%s): use the "
+              "efasim of its programs" :
+              "no fabric named '%s' (%s): one exists only while an `efasim "
+              "run` or a program in it runs; start one, or name another by "
+              "--fabric", name, strerror(err));
+}
+
 int cli_stat(int argc, char **argv)
 {
     struct stat_options options = { 0 };
@@ -241,12 +258,7 @@ int cli_stat(int argc, char **argv)
     fabric_path(name, path);
     fabric = fabric_open(path, 0, -1);
     if (fabric == NULL) {
-        cli_error((errno == EPROTO) ?
-                  "fabric '%s' is of another version of efasim (%s): use the "
-                  "efasim of its programs" :
-                  "no fabric named '%s' (%s): one exists only while an `efasim "
-                  "run` or a program in it runs; start one, or name another "
-                  "by --fabric", name, strerror(errno));
+        stat_no_fabric(name, path);
         return 1;
     }
 
@@ -286,7 +298,10 @@ int cli_clean(int argc, char **argv)
         fabric_path(name, path);
     }
 
-    removed = fabric_clean((name != NULL) ? path : NULL, &live);
+    if (fabric_clean((name != NULL) ? path : NULL, &removed, &live) != 0) {
+        cli_error("%s", fabric_folder_say(path));
+        return 1;
+    }
     printf("removed=%u in_use=%u\n", removed, live);
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "config.h"
 #include "device_cmds.h"
 
+#include "efasim/fabric/folder.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +56,13 @@ static int device_attach(struct drv_dev *dev)
     }
 
     err = errno;
-    drv_log("no fabric at %s (%s): has the `efasim run` that made it ended, "
-            "or are %d processes and devices attached?", path, strerror(err),
-            SIM_SLOTS);
+    if (err == EPERM) {
+        drv_log("%s", fabric_folder_say(path));
+    } else {
+        drv_log("no fabric at %s (%s): has the `efasim run` that made it "
+                "ended, or are %d processes and devices attached?", path,
+                strerror(err), SIM_SLOTS);
+    }
     if (dev->fabric != NULL) {
         fabric_forget(dev->fabric);
         dev->fabric = NULL;

@@ -41,7 +41,7 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
-_Static_assert((DIR_LAYOUT == 12) && (DIR_COUNTERS == 23),
+_Static_assert((DIR_LAYOUT == 13) && (DIR_COUNTERS == 23),
                "a counter more or less: raise DIR_LAYOUT; its name above, its "
                "place in cli/table.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "env.h"
 #include "clock.h"
+#include "folder.h"
 #include "process.h"
 #include "sysfs.h"
 
@@ -27,7 +28,6 @@ int fabric_env_mr_reserve(struct fabric *fabric, unsigned nic,
 {
     uint32_t high = atomic_load(&fabric->dir->nic[nic].mr_high);
     uint32_t upto = high + MR_STEP;
-    char file[FABRIC_PATH_MAX + 16];
     size_t from;
     int fd, err;
 
@@ -36,8 +36,7 @@ int fabric_env_mr_reserve(struct fabric *fabric, unsigned nic,
     }
 
     upto = (upto < SIM_MAX_MR) ? upto : SIM_MAX_MR;
-    snprintf(file, sizeof(file), "%s/directory", fabric->path);
-    fd = open(file, O_RDWR | O_CLOEXEC);
+    fd   = fabric_folder_file(fabric->path, FABRIC_DIRECTORY, O_RDWR);
     if (fd < 0) {
         return -1;
     }
@@ -63,10 +62,11 @@ static uint64_t env_now(void *arg)
     return env->virtual_ns ? env->virtual_ns : fabric_clock();
 }
 
-static void env_ring_file(const struct fabric *fabric, uint32_t src,
-                          uint32_t dst, char *file, size_t size)
+enum { ENV_RING_NAME = 24 };
+
+static void env_ring_name(uint32_t src, uint32_t dst, char *name)
 {
-    snprintf(file, size, "%s/ring.%08x.%08x", fabric->path, src, dst);
+    snprintf(name, ENV_RING_NAME, "ring.%08x.%08x", src, dst);
 }
 
 static struct ring *env_ring_map(int fd)
@@ -83,41 +83,58 @@ static void env_ring_unmap(void *env, struct ring *ring)
     munmap(ring, sizeof(*ring));
 }
 
+/* The receiver may look at any time: the name appears when the ring is
+ * complete. NULL with errno. */
+static struct ring *env_ring_create(int folder, const char *name)
+{
+    char made[ENV_RING_NAME + 8];
+    struct ring *ring = NULL;
+    int fd, err;
+
+    snprintf(made, sizeof(made), "%s.new", name);
+    unlinkat(folder, made, 0);
+    fd = openat(folder, made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return NULL;
+    }
+
+    /* allocated now: a full /dev/shm is an error, not a SIGBUS */
+    err = posix_fallocate(fd, 0, sizeof(*ring));
+    if (err == 0) {
+        ring = env_ring_map(fd);
+        err  = ((ring == NULL) ||
+                (renameat(folder, made, folder, name) != 0)) ? errno : 0;
+    }
+    close(fd);
+    if (err != 0) {
+        unlinkat(folder, made, 0);
+        if (ring != NULL) {
+            env_ring_unmap(NULL, ring);
+        }
+        errno = err;
+        return NULL;
+    }
+    return ring;
+}
+
 static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
 {
     struct fabric_env *env = arg;
+    int folder             = fabric_folder_open(env->fabric->path);
     struct ring *ring      = NULL;
-    char file[FABRIC_PATH_MAX + 32], made[FABRIC_PATH_MAX + 40], line[256];
-    int fd, err;
+    char name[ENV_RING_NAME], line[256];
+    int err;
 
-    /* The receiver may look at any time: the name appears when the ring is
-     * complete. */
     env->fabric->has_rings = 1;
-    env_ring_file(env->fabric, env->fabric->owner, owner, file, sizeof(file));
-    snprintf(made, sizeof(made), "%s.new", file);
-    unlink(made);
-    fd = fabric_process_check_size(sizeof(*ring)) ? -1 :
-         open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        err = errno;
-    } else {
-        /* allocated now: a full /dev/shm is an error, not a SIGBUS */
-        err = posix_fallocate(fd, 0, sizeof(*ring));
-        if (err == 0) {
-            ring = env_ring_map(fd);
-            err  = (ring == NULL) || (rename(made, file) != 0) ? errno : 0;
-        }
-        if (err != 0) {
-            unlink(made);
-        }
-        close(fd);
+    env_ring_name(env->fabric->owner, owner, name);
+    if ((folder >= 0) && (fabric_process_check_size(sizeof(*ring)) == 0)) {
+        ring = env_ring_create(folder, name);
     }
-
-    if (err != 0) {
-        if (ring != NULL) {
-            env_ring_unmap(env, ring);
-            ring = NULL;
-        }
+    err = errno;
+    if (folder >= 0) {
+        close(folder);
+    }
+    if (ring == NULL) {
         snprintf(line, sizeof(line), "no packet ring to another process: %s%s",
                  strerror(err), fabric_process_advice(err));
         fabric_env_ops.log(env, line);
@@ -128,22 +145,25 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
 static struct ring *env_ring_map_rx(void *arg, uint32_t owner)
 {
     struct fabric_env *env = arg;
+    int folder             = fabric_folder_open(env->fabric->path);
     struct ring *ring      = NULL;
-    char file[FABRIC_PATH_MAX + 32];
+    char name[ENV_RING_NAME];
     struct stat st;
     int fd;
 
-    env_ring_file(env->fabric, owner, env->fabric->owner, file, sizeof(file));
-    fd = open(file, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
+    if (folder < 0) {
         return NULL;
     }
-
-    if ((fstat(fd, &st) == 0) && ((size_t)st.st_size == sizeof(*ring))) {
-        ring = env_ring_map(fd);
+    env_ring_name(owner, env->fabric->owner, name);
+    fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        if ((fstat(fd, &st) == 0) && ((size_t)st.st_size == sizeof(*ring))) {
+            ring = env_ring_map(fd);
+        }
+        close(fd);
+        unlinkat(folder, name, 0); /* both ends have it: of no more use */
     }
-    close(fd);
-    unlink(file); /* both ends have it: the name is of no more use */
+    close(folder);
     return ring;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fabric.h"
 #include "clock.h"
+#include "folder.h"
 #include "lock.h"
 #include "process.h"
 #include "slot.h"
@@ -45,32 +46,7 @@ int fabric_name_is_valid(const char *name)
 void fabric_path(const char *name, char path[FABRIC_PATH_MAX])
 {
     snprintf(path, FABRIC_PATH_MAX, FABRIC_ROOT "/" FABRIC_PREFIX "%u-%s",
-             (unsigned)getuid(), name);
-}
-
-/* Remove the folder and all that is in it. */
-static void fabric_remove_tree(const char *path)
-{
-    char child[FABRIC_PATH_MAX + 300];
-    struct dirent *entry;
-    DIR *dir;
-
-    dir = opendir(path);
-    if (dir != NULL) {
-        while ((entry = readdir(dir)) != NULL) {
-            if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) {
-                continue;
-            }
-            snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
-            if ((unlink(child) != 0) &&
-                ((errno == EISDIR) || (errno == EPERM))) {
-                fabric_remove_tree(child);
-            }
-        }
-        closedir(dir);
-    }
-
-    rmdir(path);
+             (unsigned)geteuid(), name);
 }
 
 static uint32_t fabric_new_id(void)
@@ -87,9 +63,8 @@ static uint32_t fabric_new_id(void)
 /* Map the directory file; with `create` give it its size and first content.
  * The used part is allocated, so that a full /dev/shm is an error here and
  * not a SIGBUS later. */
-static struct dir *fabric_map(const char *path, int create)
+static struct dir *fabric_map(int folder, int create)
 {
-    char file[FABRIC_PATH_MAX + 16];
     struct dir *dir = NULL;
     int err         = 0;
     struct stat st;
@@ -98,9 +73,8 @@ static struct dir *fabric_map(const char *path, int create)
     if (create && (fabric_process_check_size(sizeof(*dir)) != 0)) {
         return NULL;
     }
-    snprintf(file, sizeof(file), "%s/directory", path);
-    fd = open(file, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0),
-              0600);
+    fd = openat(folder, FABRIC_DIRECTORY, O_RDWR | O_NOFOLLOW | O_CLOEXEC |
+                (create ? O_CREAT | O_EXCL : 0), 0600);
     if (fd < 0) {
         return NULL;
     }
@@ -169,28 +143,9 @@ void fabric_take_back(struct fabric *fabric)
     }
 }
 
-/* With the lock held: make a new, empty fabric in the folder. */
-static int fabric_create(struct fabric *fabric)
+/* With the lock held, which is `folder`. */
+static void fabric_empty(struct fabric *fabric, int folder)
 {
-    int err;
-
-    fabric->dir = fabric_map(fabric->path, 1);
-    if (fabric->dir == NULL) {
-        err = errno;
-        fabric_remove_tree(fabric->path);
-        errno = err;
-        return -1;
-    }
-    return 0;
-}
-
-/* Everything but the lock itself. */
-static void fabric_empty(struct fabric *fabric)
-{
-    char child[FABRIC_PATH_MAX + 300];
-    struct dirent *entry;
-    DIR *dir;
-
     if (fabric->dir != NULL) {
         atomic_store(&fabric->dir->closed, 1);
         if (fabric->users == NULL) {
@@ -198,26 +153,23 @@ static void fabric_empty(struct fabric *fabric)
         } /* else threads of this process may look at it */
         fabric->dir = NULL;
     }
-
-    dir = opendir(fabric->path);
-    if (dir == NULL) {
-        return;
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        if ((entry->d_name[0] == '.') || !strcmp(entry->d_name, "lock")) {
-            continue;
-        }
-        snprintf(child, sizeof(child), "%s/%s", fabric->path, entry->d_name);
-        if (unlink(child) != 0) {
-            fabric_remove_tree(child);
-        }
-    }
-    closedir(dir);
+    fabric_folder_empty(folder, "");
 }
 
-static int fabric_open_locked(struct fabric *fabric, unsigned flags, int host)
+/* Likewise. Another has this name only if this user removed the first. */
+static void fabric_remove(struct fabric *fabric, int folder)
 {
-    fabric->dir = fabric_map(fabric->path, 0);
+    int err = errno;
+
+    fabric_empty(fabric, folder);
+    rmdir(fabric->path);
+    errno = err;
+}
+
+static int fabric_open_locked(struct fabric *fabric, int folder,
+                              unsigned flags, int host)
+{
+    fabric->dir = fabric_map(folder, 0);
     if ((fabric->dir == NULL) && (errno == EPROTO) &&
         !(flags & FABRIC_CREATE)) {
         return -1;
@@ -225,8 +177,10 @@ static int fabric_open_locked(struct fabric *fabric, unsigned flags, int host)
 
     if (flags & FABRIC_CREATE) {
         if ((fabric->dir == NULL) || (fabric_reap(fabric) == 0)) {
-            fabric_empty(fabric); /* dead, or of another version */
-            if (fabric_create(fabric) != 0) {
+            fabric_empty(fabric, folder); /* dead, or of another version */
+            fabric->dir = fabric_map(folder, 1);
+            if (fabric->dir == NULL) {
+                fabric_remove(fabric, folder);
                 return -1;
             }
             fabric->is_new = 1;
@@ -247,9 +201,6 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
         (errno != EEXIST)) {
         return NULL;
     }
-    if (!(flags & FABRIC_CREATE) && (access(path, F_OK) != 0)) {
-        return NULL;
-    }
 
     fabric = calloc(1, sizeof(*fabric));
     if (fabric == NULL) {
@@ -268,7 +219,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
         return NULL;
     }
 
-    ret = fabric_open_locked(fabric, flags, host);
+    ret = fabric_open_locked(fabric, lock, flags, host);
     err = errno;
     fabric_unlock(lock);
     if (ret != 0) {
@@ -317,26 +268,12 @@ void fabric_forget(struct fabric *fabric)
     free(fabric);
 }
 
-static void fabric_unlink_rings(const struct fabric *fabric)
+static void fabric_unlink_rings(const struct fabric *fabric, int folder)
 {
-    char prefix[32], file[FABRIC_PATH_MAX + 300];
-    struct dirent *entry;
-    DIR *dir;
-
-    dir = opendir(fabric->path);
-    if (dir == NULL) {
-        return;
-    }
+    char prefix[32];
 
     snprintf(prefix, sizeof(prefix), "ring.%08x.", fabric->owner);
-    while ((entry = readdir(dir)) != NULL) {
-        if (!strncmp(entry->d_name, prefix, strlen(prefix))) {
-            snprintf(file, sizeof(file), "%s/%s", fabric->path,
-                     entry->d_name);
-            unlink(file);
-        }
-    }
-    closedir(dir);
+    fabric_folder_empty(folder, prefix);
 }
 
 void fabric_leave(struct fabric *fabric, int is_last)
@@ -349,19 +286,17 @@ void fabric_leave(struct fabric *fabric, int is_last)
     }
 
     slot = &fabric->dir->slot[fabric->slot];
-    if (slot->is_device && fabric->has_rings) {
-        fabric_unlink_rings(fabric);
-    }
-
     lock = fabric_lock(fabric->path, 1);
+    if ((lock >= 0) && slot->is_device && fabric->has_rings) {
+        fabric_unlink_rings(fabric, lock);
+    }
     if ((atomic_load(&slot->owner) == fabric->owner) &&
         (slot->pid == getpid())) {
         fabric_slot_free(fabric, slot);
     }
     if (lock >= 0) {
         if (is_last && (fabric_reap(fabric) == 0)) {
-            fabric_empty(fabric);
-            fabric_remove_tree(fabric->path);
+            fabric_remove(fabric, lock);
         }
         fabric_unlock(lock);
     }
@@ -388,9 +323,14 @@ void fabric_leave_executed(const char *path)
 {
     struct fabric fabric = { .slot = -1, .like = -1, .has_rings = 1 };
     struct dir_slot *slot;
+    int folder = fabric_folder_open(path);
 
+    if (folder < 0) {
+        return;
+    }
     snprintf(fabric.path, sizeof(fabric.path), "%s", path);
-    fabric.dir = fabric_map(path, 0);
+    fabric.dir = fabric_map(folder, 0);
+    close(folder);
     while ((fabric.dir != NULL) &&
            ((slot = fabric_slot_executed(&fabric)) != NULL)) {
         fabric.slot  = slot - fabric.dir->slot;
@@ -408,69 +348,61 @@ void fabric_close(struct fabric *fabric)
     fabric_forget(fabric);
 }
 
-/* Returns 1 when the fabric at path was removed, 0 when it lives; one whose
- * lock is taken does. */
-static int fabric_clean_one(const char *path)
+/* Count the fabric at `path` as removed or live; one whose lock is taken is.
+ * Returns 0, or -1: there is none to be believed. */
+static int fabric_clean_one(const char *path, unsigned *removed,
+                            unsigned *live)
 {
     struct fabric fabric = { .slot = -1, .like = -1 };
-    int lock, dead;
+    int lock             = fabric_lock(path, 0);
 
-    lock = fabric_lock(path, 0);
     if (lock < 0) {
-        return 0;
+        *live += errno == EWOULDBLOCK;
+        return (errno == EWOULDBLOCK) ? 0 : -1;
     }
 
     snprintf(fabric.path, sizeof(fabric.path), "%s", path);
-    fabric.dir = fabric_map(path, 0);
-    dead       = (fabric.dir == NULL) || (fabric_reap(&fabric) == 0);
-    if (dead) {
-        fabric_empty(&fabric);
-        fabric_remove_tree(path);
+    fabric.dir = fabric_map(lock, 0);
+    if ((fabric.dir == NULL) || (fabric_reap(&fabric) == 0)) {
+        fabric_remove(&fabric, lock);
+        ++*removed;
     } else {
         munmap(fabric.dir, sizeof(*fabric.dir));
+        ++*live;
     }
 
     fabric_unlock(lock);
-    return dead;
+    return 0;
 }
 
-unsigned fabric_clean(const char *path, unsigned *live)
+int fabric_clean(const char *path, unsigned *removed, unsigned *live)
 {
     char prefix[32], child[FABRIC_PATH_MAX + 300];
-    unsigned removed = 0;
     struct dirent *entry;
     DIR *dir;
 
-    *live = 0;
+    *removed = 0;
+    *live    = 0;
     if (path != NULL) {
-        if (access(path, F_OK) == 0) {
-            removed = fabric_clean_one(path);
-            *live   = !removed;
-        }
-        return removed;
+        return ((fabric_clean_one(path, removed, live) == 0) ||
+                (errno != EPERM)) ? 0 : -1;
     }
 
     dir = opendir(FABRIC_ROOT);
     if (dir == NULL) {
         return 0;
     }
-    snprintf(prefix, sizeof(prefix), FABRIC_PREFIX "%u-", (unsigned)getuid());
+    snprintf(prefix, sizeof(prefix), FABRIC_PREFIX "%u-", (unsigned)geteuid());
     while ((entry = readdir(dir)) != NULL) {
-        if (strncmp(entry->d_name, prefix, strlen(prefix))) {
-            continue;
-        }
         snprintf(child, sizeof(child), FABRIC_ROOT "/%s", entry->d_name);
-        if (strlen(child) < FABRIC_PATH_MAX) {
-            if (fabric_clean_one(child)) {
-                ++removed;
-            } else {
-                ++*live;
-            }
+        if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
+            (strlen(child) < FABRIC_PATH_MAX)) {
+            (void)fabric_clean_one(child, removed, live);
         }
     }
 
     closedir(dir);
-    return removed;
+    return 0;
 }
 
 int fabric_counter(const struct fabric *fabric, unsigned nic,

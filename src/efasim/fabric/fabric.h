@@ -5,8 +5,8 @@
  * shared memory:
  *
  *   /dev/shm/efasimL-UID-NAME/   (L: version of the layout)
- *     lock       flock()ed for everything but the data path; the kernel frees
- *                it when its holder dies
+ *                flock()ed for everything but the data path; the kernel frees
+ *                it when its holder dies (folder.h: whose it must be)
  *     directory  struct dir, mapped by all
  *     ring.S.D   packets from slot S (a device that a process has open) to
  *                D; the receiver maps it and removes the name, so nothing
@@ -28,6 +28,8 @@ enum {
     FABRIC_NAME_MAX = 40,
     FABRIC_PATH_MAX = 160,
 };
+
+#define FABRIC_DIRECTORY "directory"
 
 struct fabric {
     char        path[FABRIC_PATH_MAX];
@@ -57,7 +59,8 @@ enum {
 
 /*
  * Map a fabric, after leftovers of dead processes are taken back. Returns
- * NULL with errno: ENOENT (none of this name), EPROTO (made by another
+ * NULL with errno: ENOENT (none of this name), EPERM (what has the name is
+ * another user's, see fabric_folder_say()), EPROTO (made by another
  * version of efasim, in use), ENOSPC (shared memory is full), EFBIG (see
  * fabric_process_check_size()), or the error of the call that failed. With
  * FABRIC_CREATE and `host` >= 0 the caller is attached in the same step, so the
@@ -104,10 +107,11 @@ void fabric_close(struct fabric *fabric);
 void fabric_forget(struct fabric *fabric);
 
 /*
- * Remove the fabrics of this user that nobody uses, or only the one at `path`.
- * Returns the number removed; *live the number left in use.
+ * Remove the fabrics of this user that nobody uses, or only the one at `path`:
+ * their number, and that of those left in use. Others' are passed by. Returns
+ * 0; -1 with errno EPERM: the one at `path` is such a one.
  */
-unsigned fabric_clean(const char *path, unsigned *live);
+int fabric_clean(const char *path, unsigned *removed, unsigned *live);
 
 /* Is the process with this owner number alive? If not, take back what it
  * held. */

@@ -20,7 +20,7 @@ static int namesake_is(int root, const char *entry, const char *name,
 
     return (sscanf(entry, "efasim%u-%u-%n", &layout, uid, &length) == 2) &&
            (length > 0) && !strcmp(entry + length, name) &&
-           (*uid != (unsigned)getuid()) &&
+           (*uid != (unsigned)geteuid()) &&
            (fstatat(root, entry, &st, AT_SYMLINK_NOFOLLOW) == 0) &&
            S_ISDIR(st.st_mode) && (st.st_uid == *uid);
 }

@@ -7,6 +7,7 @@
  * opened.
  */
 #include "sysfs.h"
+#include "folder.h"
 #include "lock.h"
 
 #include "efasim/engine/profile.h"
@@ -18,13 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SYS_OPEN_FLAGS (O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
+#define SYS_OPEN_FLAGS \
+    (O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)
 
 #define SYS_MODALIAS "pci:v00001D0Fd0000EFA@sv00001D0Fsd0000EFA@bc02sc00i00"
 
 /* A device that is being written */
 struct sysfs_dev {
-    const char               *root;
+    int                       root;
     const struct sim_profile *profile;
     unsigned                  device;
     unsigned                  devices;     /* of the host */
@@ -154,14 +156,15 @@ int fabric_sysfs_device_find(const char *name, size_t length)
 
 /* Make the folders that lead to a file: once one of them is missing, as most
  * files lie beside another. */
-static int sysfs_mkdirs(char *file)
+static int sysfs_mkdirs(int root, const char *name)
 {
+    char part[FABRIC_PATH_MAX + 160];
     char *slash;
 
-    for (slash = strchr(file + 1, '/'); slash; slash = strchr(slash + 1,
-                                                              '/')) {
+    snprintf(part, sizeof(part), "%s", name);
+    for (slash = strchr(part, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if ((mkdir(file, 0700) != 0) && (errno != EEXIST)) {
+        if ((mkdirat(root, part, 0700) != 0) && (errno != EEXIST)) {
             return -1;
         }
         *slash = '/';
@@ -170,17 +173,14 @@ static int sysfs_mkdirs(char *file)
     return 0;
 }
 
-static int sysfs_write(const char *root, const char *name,
-                       const char *content)
+static int sysfs_write(int root, const char *name, const char *content)
 {
-    char file[FABRIC_PATH_MAX + 160];
     size_t length = strlen(content);
-    int fd, ret;
+    int fd        = openat(root, name, SYS_OPEN_FLAGS, 0600);
+    int ret;
 
-    snprintf(file, sizeof(file), "%s/%s", root, name);
-    fd = open(file, SYS_OPEN_FLAGS, 0600);
-    if ((fd < 0) && (errno == ENOENT) && (sysfs_mkdirs(file) == 0)) {
-        fd = open(file, SYS_OPEN_FLAGS, 0600);
+    if ((fd < 0) && (errno == ENOENT) && (sysfs_mkdirs(root, name) == 0)) {
+        fd = openat(root, name, SYS_OPEN_FLAGS, 0600);
     }
     if (fd < 0) {
         return -1;
@@ -191,15 +191,12 @@ static int sysfs_write(const char *root, const char *name,
     return ret;
 }
 
-static int sysfs_link(const char *root, const char *name, const char *target)
+static int sysfs_link(int root, const char *name, const char *target)
 {
-    char file[FABRIC_PATH_MAX + 160];
-    int ret;
+    int ret = symlinkat(target, root, name);
 
-    snprintf(file, sizeof(file), "%s/%s", root, name);
-    ret = symlink(target, file);
-    if ((ret != 0) && (errno == ENOENT) && (sysfs_mkdirs(file) == 0)) {
-        ret = symlink(target, file);
+    if ((ret != 0) && (errno == ENOENT) && (sysfs_mkdirs(root, name) == 0)) {
+        ret = symlinkat(target, root, name);
     }
     return ((ret == 0) || (errno == EEXIST)) ? 0 : -1;
 }
@@ -364,7 +361,7 @@ static int sysfs_create_links(const struct sysfs_dev *dev)
 }
 
 static int sysfs_create_host(const struct fabric *fabric, unsigned host,
-                             const char *root)
+                             int root)
 {
     const struct dir_host *entry = &fabric->dir->host[host];
     unsigned devices             = atomic_load(&entry->devices);
@@ -407,15 +404,21 @@ static int sysfs_host_is(const struct dir_host *host, unsigned profile,
            ((devices == 0) || (devices == atomic_load(&host->devices)));
 }
 
-static int sysfs_create_locked(struct fabric *fabric, unsigned host,
+/* The folder of a host; `folder` is the fabric's. */
+static int sysfs_root(int folder, unsigned host)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "node%u", host);
+    return fabric_folder_child(folder, name);
+}
+
+static int sysfs_create_locked(struct fabric *fabric, int root, unsigned host,
                                unsigned profile, unsigned devices)
 {
     struct dir_host *entry = &fabric->dir->host[host];
-    char root[FABRIC_PATH_MAX + 16], complete[FABRIC_PATH_MAX + 32];
 
-    snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
-    snprintf(complete, sizeof(complete), "%s/.complete", root);
-    if (access(complete, F_OK) == 0) {
+    if (faccessat(root, ".complete", F_OK, 0) == 0) {
         errno = EEXIST;
         return sysfs_host_is(entry, profile, devices) ? 0 : -1;
     }
@@ -433,9 +436,14 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
                         unsigned profile, unsigned devices)
 {
     int lock = fabric_lock(fabric->path, 1);
-    int ret  = sysfs_create_locked(fabric, host, profile, devices);
+    int root = (lock < 0) ? -1 : sysfs_root(lock, host);
+    int ret  = (root < 0) ? -1 :
+               sysfs_create_locked(fabric, root, host, profile, devices);
     int err  = errno;
 
+    if (root >= 0) {
+        close(root);
+    }
     if (lock >= 0) {
         fabric_unlock(lock);
     }
@@ -453,7 +461,7 @@ static const struct {
     { "modalias",  "pci:v000010DEd000020B0sv000010DEsd00000000bc03sc02i00\n" },
 };
 
-static int sysfs_create_gpu(const char *root, const char *parent, unsigned bus,
+static int sysfs_create_gpu(int root, const char *parent, unsigned bus,
                             unsigned slot)
 {
     const char *up = strstr(parent, "/0000:") ? "../" : "";
@@ -478,16 +486,14 @@ static int sysfs_create_gpu(const char *root, const char *parent, unsigned bus,
     return ret | sysfs_write(root, "bus/pci/drivers/nvidia/module", "");
 }
 
-int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
+static int sysfs_gpus(int root, unsigned devices, unsigned gpus,
                       int peer_memory)
 {
-    unsigned devices = atomic_load(&fabric->dir->host[host].devices);
     unsigned bridges = (devices + SYS_BRIDGE_DEVICES - 1) / SYS_BRIDGE_DEVICES;
     unsigned i, bus, slot = 0, last = ~0u, bridge;
-    char root[FABRIC_PATH_MAX + 16], name[96], parent[40];
+    char name[96], parent[40];
     int ret = 0;
 
-    snprintf(root, sizeof(root), "%s/node%u", fabric->path, host);
     for (i = 0; i < gpus; ++i) {
         bridge = i * bridges / gpus;
         if (devices <= SYS_FLAT_DEVICES) {
@@ -508,5 +514,25 @@ int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
                  bus & 0xff, (devices <= SYS_FLAT_DEVICES) ? 6 : 0);
         ret |= sysfs_write(root, name, "NVIDIA\n");
     }
+    return ret;
+}
+
+int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
+                      int peer_memory)
+{
+    unsigned devices = atomic_load(&fabric->dir->host[host].devices);
+    int folder       = fabric_folder_open(fabric->path);
+    int root         = (folder < 0) ? -1 : sysfs_root(folder, host);
+    int ret          = (root < 0) ? -1 :
+                       sysfs_gpus(root, devices, gpus, peer_memory);
+    int err          = errno;
+
+    if (root >= 0) {
+        close(root);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    errno = err;
     return ret;
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
+
+/* O_NOATIME is its owner's alone: in a user namespace st_uid, too, may be that
+ * of "nobody" for two users. */
+int fabric_folder_open(const char *path)
+{
+    int fd = open(path, FOLDER_FLAGS | O_NOATIME);
+    struct stat st;
+    int err;
+
+    if (fd >= 0) {
+        if ((fstat(fd, &st) == 0) && (st.st_uid == geteuid()) &&
+            !(st.st_mode & FOLDER_OTHERS)) {
+            return fd;
+        }
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+
+    err = errno;
+    if (((err == EACCES) || (err == ENOTDIR)) && (lstat(path, &st) == 0)) {
+        err = EPERM; /* another user's, or no folder */
+    }
+    errno = err;
+    return -1;
+}
+
+const char *fabric_folder_say(const char *path)
+{
+    static __thread char line[400];
+    struct stat st = { 0 };
+    const char *kind;
+
+    (void)lstat(path, &st);
+    kind = S_ISDIR(st.st_mode) ? "folder" :
+           S_ISLNK(st.st_mode) ? "symbolic link" : "file";
+    snprintf(line, sizeof(line), "%s is a %s of user %u with mode %04o: only a "
+             "folder of user %u that no other user can write to is believed; "
+             "have it removed, or take another --fabric", path, kind,
+             (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+             (unsigned)geteuid());
+    return line;
+}
+
+int fabric_folder_file(const char *path, const char *name, int flags)
+{
+    int folder = fabric_folder_open(path);
+    int fd, err;
+
+    if (folder < 0) {
+        return -1;
+    }
+    fd  = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    err = errno;
+    close(folder);
+    errno = err;
+    return fd;
+}
+
+int fabric_folder_child(int folder, const char *name)
+{
+    return ((mkdirat(folder, name, 0700) != 0) && (errno != EEXIST)) ?
+           -1 : openat(folder, name, FOLDER_FLAGS);
+}
+
+/* It may become a link at any time: opened, it is a folder and stays one. */
+static void folder_remove(int folder, const char *name)
+{
+    struct stat st;
+    int child;
+
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        unlinkat(folder, name, 0);
+        return;
+    }
+    child = openat(folder, name, FOLDER_FLAGS);
+    if (child >= 0) {
+        fabric_folder_empty(child, "");
+        close(child);
+    }
+    unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+void fabric_folder_empty(int folder, const char *prefix)
+{
+    int again = openat(folder, ".", FOLDER_FLAGS);
+    DIR *dir  = (again < 0) ? NULL : fdopendir(again);
+    struct dirent *entry;
+
+    while ((dir != NULL) && ((entry = readdir(dir)) != NULL)) {
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+            !strncmp(entry->d_name, prefix, strlen(prefix))) {
+            folder_remove(folder, entry->d_name);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    } else if (again >= 0) {
+        close(again);
+    }
+}
