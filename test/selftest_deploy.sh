@@ -87,3 +87,49 @@ deploy_kubernetes() {
     grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
         fail "$(tail -n 3 "$CHECK_LOG.peer")"
 }
+
+# The script for ParallelCluster, on a node where another user waits for it: he has
+# made what it would make in /tmp if its name were known, and replaces what he can
+# while packages are installed. Only what came from AWS may be unpacked.
+deploy_planted() {
+    [ "$(id -u)" -eq 0 ] || skip_here "needs root, as the script does"
+    need setpriv unshare xz
+    unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
+    local bin=$CHECK_LOG.bin mark planted=/tmp/ucx-efa-srd.tar.xz
+    rm -rf "$bin" && mkdir -p "$bin"
+    for mark in good evil; do
+        mkdir -p "$bin/$mark/top" && : >"$bin/$mark/top/$mark" &&
+            tar -C "$bin/$mark" -cJf "$bin/$mark.tar.xz" top || fail "no archive"
+    done
+    cat >"$bin/aws" <<END
+#!/bin/sh
+cp $bin/good.tar.xz "\$4" && echo "\$4" >$bin/where && stat -c '%a %u' "\${4%/*}"
+END
+    cat >"$bin/apt-get" <<END
+#!/bin/sh
+[ "\$2" = update ] || exit 0
+file=\$(cat $bin/where)
+setpriv --reuid 4242 --regid 4242 --clear-groups \
+    sh -c 'mv "\$0" "\$0.away" && cat >"\$0"' "\$file" <$bin/evil.tar.xz
+:
+END
+    printf '#!/bin/sh\n' | tee "$bin/systemctl" >"$bin/srd_info"
+    chmod 755 "$bin"/{aws,apt-get,systemctl,srd_info}
+    # shellcheck disable=SC2064  # now, not then
+    trap "rm -rf '$planted' '$planted.away'" EXIT
+    setpriv --reuid 4242 --regid 4242 --clear-groups mkdir -m 777 "$planted" ||
+        fail "$planted: status $?"
+    # shellcheck disable=SC2016 # for the shell in there
+    PATH=$bin:$PATH unshare -m sh -c 'mount -t tmpfs none /etc/systemd &&
+        mount -t tmpfs none /usr/local || exit
+        bash "$0" s3://bucket/any.tar.xz; echo "status $?"; ls /usr/local' \
+        "$(cd "$TEST_DIR/.." && pwd -P)/contrib/deploy/parallelcluster-install.sh" \
+        >"$CHECK_LOG.out" 2>&1
+    cat "$CHECK_LOG.out"
+    ! grep -qx evil "$CHECK_LOG.out" || fail "another user's archive was unpacked"
+    grep -qx 'status 0' "$CHECK_LOG.out" && grep -qx good "$CHECK_LOG.out" ||
+        fail "the archive was not unpacked"
+    grep -qx '700 0' "$CHECK_LOG.out" || fail "it did not lie in a folder of root's alone"
+    mark=$(<"$bin/where")
+    [ ! -e "${mark%/*}" ] || fail "$mark is left"
+}

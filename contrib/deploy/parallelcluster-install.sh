@@ -4,10 +4,12 @@
 # is that of contrib/package/portable.sh for the nodes' architecture. ParallelCluster installs
 # EFA's driver and rdma-core; UCX is the system's, 1.16 in Ubuntu 24.04.
 set -e
-aws s3 cp "$1" /tmp/ucx-efa-srd.tar.xz
+work=$(mktemp -d) # nobody else's, whatever has been made in /tmp
+trap 'rm -rf "$work"' EXIT
+aws s3 cp "$1" "$work/ucx-efa-srd.tar.xz"
 apt-get -q update
 apt-get -q -y install libucx0 ucx-utils xz-utils
-tar -xf /tmp/ucx-efa-srd.tar.xz -C /usr/local --strip-components=1 --no-same-owner
+tar -xf "$work/ucx-efa-srd.tar.xz" -C /usr/local --strip-components=1 --no-same-owner
 # Ranks that slurmd starts have its limits.
 mkdir -p /etc/systemd/system/slurmd.service.d
 printf '[Service]\nLimitMEMLOCK=infinity\n' \
