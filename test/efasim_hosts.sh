@@ -110,9 +110,9 @@ planted_live() {
     # shellcheck disable=SC2016 # for the shell in there
     "${AS_USER[@]}" "$USER_HOME/bin/efasim" run --fabric "$1" -- sh -c \
         'mv "${SYSFS_PATH%/*}" "$0" && touch "$1" && exec sleep 30' "$2" \
-        "$USER_HOME/moved" &
+        "$USER_HOME/his/moved" &
     pid=$!
-    until [ -e "$USER_HOME/moved" ]; do sleep 0.05; done
+    until [ -e "$USER_HOME/his/moved" ]; do sleep 0.05; done
     planted_refused "another's fabric" "$1" "$2 is a folder of user 4242 with mode 0700: "
     [ -e "$2/directory" ] || fail "another's fabric is gone"
     kill "$pid"
@@ -125,7 +125,7 @@ planted_live() {
 planted() {
     local at name="t$$" kept=$CHECK_LOG.kept
     user_home
-    chmod 777 "$USER_HOME"
+    mkdir "$USER_HOME/his" && chown 4242 "$USER_HOME/his"
     rm -rf "$kept" && mkdir -p "$kept/deep" && : >"$kept/deep/file"
     at=$(planted_at "$name")
     # shellcheck disable=SC2064  # now, not then
@@ -142,6 +142,50 @@ planted() {
     rm "$at/node0" && rmdir "$at"
     planted_live "$name" "$at"
     planted_while_removed "$name" "$at"
+}
+
+# planted_output KIND: what has the name of an output, in a folder where others may
+# write too, is refused in one line and stays as it was.
+planted_output() {
+    local out command name=$USER_HOME/$HIS/$1
+    [ "$1" = fifo ] || cp --preserve=all "$name" "$CHECK_LOG.before"
+    for command in "$EFASIM run --trace $name -- true" \
+        "$EFASIM run --stat=$name -- true" \
+        "env EFASIM_STAT=$name $EFASIM run -- true" \
+        "$BUILD/bin/srd_info --plan --ranks=2 --hosts=2 --json=$name" \
+        "$BUILD/bin/efapci --trace=$name efa1:$USER_HOME/socket"; do
+        # shellcheck disable=SC2086
+        out=$(timeout 10 $command 2>&1 >/dev/null)
+        [ "$(grep -c . <<<"$out")" = 1 ] && grep -F "$name: a link, or another" \
+            <<<"$out" || fail "$1: $command: $out"
+        [ "$1" = fifo ] || cmp "$name" "$CHECK_LOG.before" ||
+            fail "$1: $command: it was written to"
+    done
+}
+
+# Outputs in folders of another user and of all; files of the user's own are
+# written to there.
+planted_outputs() {
+    local HIS=his kind kept own
+    user_home
+    kept=$USER_HOME/kept
+    echo precious >"$kept"
+    mkdir -m 777 "$USER_HOME/his" "$USER_HOME/all"
+    for HIS in his all; do
+        "${AS_USER[@]}" sh -c 'ln -s "$1" "$0/link" && mkfifo "$0/fifo" && \
+            : >"$0/file"' "$USER_HOME/$HIS" "$kept"
+        ln "$kept" "$USER_HOME/$HIS/hardlink"
+        [ $HIS = all ] || { chmod 755 "$USER_HOME/his" &&
+            chown 4242 "$USER_HOME/his" && rm "$USER_HOME/his/file"; }
+        for kind in "$USER_HOME/$HIS"/*; do
+            planted_output "${kind##*/}"
+        done
+        own=$USER_HOME/$HIS/own
+        "$EFASIM" run --stat="$own" --trace "$own.2" -- "$BUILD/test/gtest_verbs" \
+            --gtest_brief=1 --gtest_filter=Data.send_sizes || fail "status $?"
+        grep -q ^node= "$own" && grep -q node=0 "$own.2" || fail "$own: nothing is there"
+        "$EFASIM" run --fabric "t$$" --stat="$own" -- true || fail "again: status $?"
+    done
 }
 
 # A folder that is removed becomes a link to another.

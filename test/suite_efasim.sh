@@ -581,6 +581,7 @@ suite_run() {
     check several_fabrics 60 several_fabrics
     check two_users 30 two_users
     check planted 30 planted
+    check planted_outputs 30 planted_outputs
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }

@@ -115,7 +115,7 @@ mutant() {
             $0 = substr($0, 1, at - 1) to substr($0, at + length(from))
         }
         { print }' "$file" >"$dir/$2"
-    mapfile -t objects < <(find "$BUILD/src/efasim" \
+    mapfile -t objects < <(find "$BUILD/src/efasim" "$BUILD/src/files" \
         -name 'lib_libefasim_so-*.o' ! -name "lib_libefasim_so-${2%.c}.o")
     # the other file of that name is the engine's or the fabric's
     mapfile -t -O ${#objects[@]} objects < <(find "$BUILD/src/efasim/engine" \

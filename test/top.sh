@@ -209,6 +209,10 @@ top_hostile() {
         kill -9 "$pid"
     done
     top_places
+    [ "$(id -u)" = 0 ] || return 0
+    top_shown foreign "$server" 4242
+    top_json
+    top_says 'not mine' "${TOP_PIDS[-1]}"
 }
 
 # Interfaces of several processes, more together than are read of one: all are

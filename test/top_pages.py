@@ -5,7 +5,9 @@ top_pages.py hostile PID SEED      shows pages that are none: of random bytes,
                                    too short, and like that process's with each
                                    member changed but for the hash, or while they
                                    are read; says so, then waits to be killed.
-top_pages.py many PID COUNT        shows COUNT pages like that process's."""
+top_pages.py many PID COUNT        shows COUNT pages like that process's.
+top_pages.py foreign PID UID       shows one that user UID has made, as a setuid
+                                   program may that was started with it."""
 
 import os
 import random
@@ -101,6 +103,17 @@ def many(pid, count):
     sys.stdin.read()
 
 
+def foreign(pid, uid):
+    with open(next(paths(pid)), 'rb') as file:
+        page = bytearray(file.read())
+    page[PID_AT:PID_AT + 4] = struct.pack('<I', os.getpid())
+    os.seteuid(uid)
+    show(whole(bytes(page)))
+    os.seteuid(0)
+    print('ready', flush=True)
+    sys.stdin.read()
+
+
 def find(pid):
     """0600, and not to be written by others of this user (Linux 5.1)."""
     for path in paths(pid):
@@ -115,6 +128,8 @@ def find(pid):
 if __name__ == '__main__':
     if sys.argv[1] == 'find':
         find(int(sys.argv[2]))
+    elif sys.argv[1] == 'foreign':
+        foreign(int(sys.argv[2]), int(sys.argv[3]))
     elif sys.argv[1] == 'many':
         many(int(sys.argv[2]), int(sys.argv[3]))
     else:

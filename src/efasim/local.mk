@@ -60,7 +60,8 @@ efasim_fabric_sources = \
 	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
 	src/efasim/fabric/process.c src/efasim/fabric/process.h \
 	src/efasim/fabric/slot.c src/efasim/fabric/slot.h \
-	src/efasim/fabric/sysfs.c src/efasim/fabric/sysfs.h
+	src/efasim/fabric/sysfs.c src/efasim/fabric/sysfs.h \
+	src/files/output.c src/files/output.h
 
 efasim_driver_sources = \
 	src/efasim/driver/attr.c src/efasim/driver/attr.h \

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "json.h"
 
+#include <files/output.h>
+
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +26,8 @@ int json_open_on(json_t *json, FILE *out, const char *path)
     memset(json, 0, sizeof(*json));
     if (out == NULL) {
         fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
-                "written, or - for standard output\n", path, strerror(errno));
+                "written, or - for standard output\n", path,
+                output_error(errno));
         return -1;
     }
     json->out  = out;
@@ -40,9 +44,8 @@ int json_open(json_t *json, const char *path)
         memset(json, 0, sizeof(*json));
         return 0;
     }
-    return json_open_on(json,
-                        strcmp(path, "-") ? fopen(path, "we") : json_stdout(),
-                        path);
+    return json_open_on(json, strcmp(path, "-") ? output_file(path, O_TRUNC) :
+                                                  json_stdout(), path);
 }
 
 int json_close(json_t *json)

@@ -3,6 +3,7 @@
 # device; UCX is opened at run time, and not needed.
 bin_PROGRAMS += bin/srd_info
 bin_srd_info_SOURCES = \
+	src/files/output.c src/files/output.h \
 	src/tools/check_device.c \
 	src/tools/check_gpu.c \
 	src/tools/check_memory.c \

@@ -38,6 +38,7 @@ def mutate(source, build, work, mutant):
     objects = [path + ".o" if each == own else each
                for each in glob.glob(build + "/obj/flow/*.o")]
     objects += glob.glob(build + "/src/tools/replay/*.o")
+    objects += [build + "/src/files/output.o"]
     objects += [f"{build}/src/record/record_{part}.o"
                 for part in ("call", "call_rx", "file", "format", "guard",
                              "packet")]

@@ -49,6 +49,7 @@ def main(source, build, work):
     objects = [own.get(each, each)
                for each in glob.glob(build + "/obj/flow/*.o")]
     objects += glob.glob(build + "/src/tools/replay/*.o")
+    objects += [build + "/src/files/output.o"]
     objects += [f"{build}/src/record/record_{part}.o"
                 for part in ("call", "call_rx", "file", "format", "guard",
                              "packet")]

@@ -15,16 +15,17 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 # Layer: what of ours it may include besides itself.
 LAYERS = {
     'util': set(),
+    'files': set(),
     'flow': {'util'},
     'record': {'flow'},
-    'efasim': set(),
+    'efasim': {'files'},
     'ucp_hooks': set(),
     'uct/ib/efa': {'ucp_hooks', 'util'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'tools': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow',
-              'record'},
+              'record', 'files'},
 }
 
 # Headers of ucp_hooks that are meant for other layers.

@@ -12,6 +12,7 @@
 #include "efasim/fabric/plan_file.h"
 #include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,11 +166,11 @@ static int run_plan(const char *file)
 /* Made here, empty; every program of the fabric appends to it. */
 static int run_trace(const char *file)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = output_open(file, O_TRUNC);
 
     if (fd < 0) {
         cli_error("--trace=%.200s: %s: name a file that can be written", file,
-                  strerror(errno));
+                  output_error(errno));
         return -1;
     }
 
@@ -422,13 +423,13 @@ static int run_command(char **argv)
 
 /* The counters to a file; `option` is how the user named it. */
 static void run_stat_file(const struct fabric *fabric, const char *option,
-                          const char *file, const char *mode)
+                          const char *file, int flags)
 {
-    FILE *out = fopen(file, mode);
+    FILE *out = output_file(file, flags);
 
     if (out == NULL) {
         cli_error("%s=%s: %s: no counters are written; name a file that can "
-                  "be", option, file, strerror(errno));
+                  "be", option, file, output_error(errno));
         return;
     }
 
@@ -449,12 +450,12 @@ static void run_stat(const struct run_options *options,
     const char *all = getenv("EFASIM_STAT");
 
     if (options->stat_file != NULL) {
-        run_stat_file(fabric, "--stat", options->stat_file, "we");
+        run_stat_file(fabric, "--stat", options->stat_file, O_TRUNC);
     } else if (options->stat) {
         cli_stat_print(fabric, stderr);
     }
     if ((all != NULL) && (*all != '\0')) {
-        run_stat_file(fabric, "EFASIM_STAT", all, "ae");
+        run_stat_file(fabric, "EFASIM_STAT", all, O_APPEND);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "state.h"
 
 #include "efasim/fabric/plan_file.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,13 +158,13 @@ static void config_plan(const char *file)
 
 static void config_trace(const char *file)
 {
-    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int fd = output_open(file, O_APPEND);
     struct drv_dev *dev;
     int high;
 
     if (fd < 0) {
         drv_log("EFASIM_TRACE=%.100s: %s; nothing is traced", file,
-                strerror(errno));
+                output_error(errno));
         return;
     }
 

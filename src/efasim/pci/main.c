@@ -10,6 +10,7 @@
 
 #include "efasim/fabric/clock.h"
 #include "efasim/fabric/plan_file.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,10 +133,10 @@ static int main_file(struct main_state *state, const char *name,
         return 0;
     }
 
-    state->world.trace_fd = open(file, O_WRONLY | O_CREAT | O_TRUNC |
-                                 O_APPEND | O_CLOEXEC, 0666);
+    state->world.trace_fd = output_open(file, O_TRUNC | O_APPEND);
     if (state->world.trace_fd < 0) {
-        fprintf(stderr, "efapci: --trace=%s: %s\n", file, strerror(errno));
+        fprintf(stderr, "efapci: --trace=%s: %s\n", file,
+                output_error(errno));
         return -1;
     }
     return 0;
@@ -197,8 +198,8 @@ static int main_function(struct main_state *state, const char *text)
                                        colon + 1);
     if (ret != 0) {
         fprintf(stderr, "efapci: %s: %s%s\n", text, (ret == -EEXIST) ?
-                "the file exists and is no socket: remove it, or name "
-                "another path" : strerror(-ret), (ret == -EEXIST) ? "" :
+                "the file exists and is no socket of this user: remove it, or "
+                "name another path" : strerror(-ret), (ret == -EEXIST) ? "" :
                 ": SOCKET is a path of at most 107 bytes, which efapci makes "
                 "in a folder that exists and can be written");
         return -1;

@@ -11,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Remove what an earlier server left. -1: it is no socket, and stays. */
+/* Remove what an earlier server left. -1: it is no socket of this user, and
+ * stays. */
 static int server_path_clear(const char *path)
 {
     struct stat file;
@@ -19,7 +20,8 @@ static int server_path_clear(const char *path)
     if (lstat(path, &file) != 0) {
         return 0;
     }
-    return S_ISSOCK(file.st_mode) ? unlink(path) : -1;
+    return (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
+           unlink(path) : -1;
 }
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,

@@ -2,9 +2,11 @@
 #include "chrome.h"
 #include "text.h"
 
+#include <files/output.h>
 #include <flow/image.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,10 +70,10 @@ int chrome_open(chrome_t *chrome, const char *path,
     chrome->stalled = calloc(FLOW_INDEX_MAX, sizeof(*chrome->stalled));
     chrome->named   = calloc(FLOW_INDEX_MAX, sizeof(*chrome->named));
     chrome->out     = ((chrome->stalled != NULL) && (chrome->named != NULL)) ?
-                              fopen(path, "w") : NULL;
+                              output_file(path, O_TRUNC) : NULL;
     if (chrome->out == NULL) {
         fprintf(stderr, "srd_replay: cannot write %s: %s\n", path,
-                strerror(errno));
+                output_error(errno));
         free(chrome->stalled);
         free(chrome->named);
         return -1;

@@ -220,6 +220,7 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
         return 0;
     }
     if ((fstat(one->fd, &stat) != 0) || !S_ISREG(stat.st_mode) ||
+        (stat.st_uid != geteuid()) || /* he wrote it who made it */
         (stat.st_size != sizeof(one->page)) ||
         !pages_load(one->fd, &one->page)) {
         close(one->fd); /* forged, or of a process that just ended */

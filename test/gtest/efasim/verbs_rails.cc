@@ -377,9 +377,10 @@ TEST(DISABLED_Role, rails_removed)
 
 TEST(rails, one_device_is_removed)
 {
-    std::string plan = "/tmp/rails-plan." + std::to_string(getpid());
+    char plan[] = "/tmp/rails-plan.XXXXXX";
 
+    close(mkstemp(plan));
     std::ofstream(plan) << "after 1 on 2.1 remove\n";
     Child(2, "rails_removed", {"--devices", "2", "--plan", plan}).expect_ok();
-    unlink(plan.c_str());
+    unlink(plan);
 }

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 using namespace pci;
@@ -207,6 +209,28 @@ TEST(Path, file_that_is_no_socket_stays)
     std::ifstream(name) >> text;
     EXPECT_EQ(text, "precious");
     unlink(name);
+}
+
+TEST(Path, socket_of_another_user_stays)
+{
+    struct sockaddr_un addr = {};
+    std::string out;
+    struct stat file;
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "needs root to make one";
+    }
+    addr.sun_family = AF_UNIX;
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/gtest_efapci.%d",
+             (int)getpid());
+    ASSERT_EQ(bind(fd, (struct sockaddr*)&addr, sizeof(addr)), 0);
+    ASSERT_EQ(chown(addr.sun_path, 4242, 4242), 0);
+    EXPECT_EQ(Server::run({ std::string("efa1:") + addr.sun_path }, &out), 1);
+    EXPECT_NE(out.find("no socket of this user"), std::string::npos) << out;
+    EXPECT_EQ(stat(addr.sun_path, &file), 0);
+    unlink(addr.sun_path);
+    close(fd);
 }
 
 } /* namespace */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files that a user names for what a program writes: traces, counters, reports.
+ * In a folder that is another user's, or that all may write to (/tmp), somebody
+ * may have put a link or a file of his own under that name: there a file is
+ * made, or is one of this user; a link is not followed.
+ */
+#ifndef FILES_OUTPUT_H_
+#define FILES_OUTPUT_H_
+
+#include <stdio.h>
+
+/* For writing, made if it is not there; flags: O_TRUNC, O_APPEND. -1 with
+ * errno; EPERM: what is there was put there by somebody else. */
+int output_open(const char *path, int flags);
+
+/* The same as a stream; NULL with errno. */
+FILE *output_file(const char *path, int flags);
+
+/* The errno of one of these in words. */
+const char *output_error(int err);
+
+#endif
