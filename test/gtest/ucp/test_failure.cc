@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 /* Rendezvous by reads for all but short messages, for what UCP opens next. */
 class ByReads {
@@ -138,6 +139,30 @@ TEST_F(FailedRead, of_sixteen_by_two_reads_each)
  * come to an endpoint that UCP has freed (without error handling, requests name
  * it by its address), and with error handling it is told now.
  */
+/* While it is read-only that receive alone fails. (UCP tells its sender nothing,
+ * over any transport.) */
+TEST_F(FailedRead, into_read_only_memory_leaves_the_endpoint)
+{
+    const size_t size = 1 << 20;
+    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    ucp_ep_h ba = connect(b, a, true);
+    Buffer out(size, key(1));
+    Op in_op, out_op;
+    ucp_request_param_t param = in_op.tag_param();
+
+    in_op.started(ucp_tag_recv_nbx(a.worker, memory, size, 1, ~ucp_tag_t(0),
+                                   &param));
+    send(ba, out, 1, out_op);
+    finish(in_op, "receive into read-only memory", UCS_ERR_INVALID_ADDR);
+    exchange(a, ba, size, key(2));
+    EXPECT_EQ(0, errors_);
+    close(ba, UCP_EP_CLOSE_FLAG_FORCE);
+    until([&] { return out_op.done > 0; }, "end of the send");
+    munmap(memory, size);
+}
+
 class FailedReadOfMany
     : public FailedRead,
       public testing::WithParamInterface<std::tuple<int, bool>> {

@@ -14,20 +14,22 @@ typedef struct rcache_test_gone {
     int              *flag;
 } rcache_test_gone_t;
 
-efa_rcache_test_t *rcache_test_new(unsigned max_regions, size_t max_bytes,
-                                   int (*reg)(void*, void*, size_t, void**),
-                                   void (*dereg)(void*, void*), void *arg);
+typedef int (*rcache_test_reg_t)(void*, void*, size_t, int, void**);
+
+efa_rcache_test_t *
+rcache_test_new(unsigned max_regions, size_t max_bytes, rcache_test_reg_t reg,
+                void (*dereg)(void*, void*), void *arg);
 void rcache_test_free(efa_rcache_test_t *test);
 int  rcache_test_get(efa_rcache_test_t *test, uintptr_t address, size_t length,
-                     void **region_p);
+                     int strong, void **region_p);
 void rcache_test_put(efa_rcache_test_t *test, void *region);
 void rcache_test_invalidate(efa_rcache_test_t *test, void *region, int *gone);
 void
 rcache_test_unmapped(efa_rcache_test_t *test, uintptr_t start, uintptr_t end);
 
-efa_rcache_test_t *rcache_test_new(unsigned max_regions, size_t max_bytes,
-                                   int (*reg)(void*, void*, size_t, void**),
-                                   void (*dereg)(void*, void*), void *arg)
+efa_rcache_test_t *
+rcache_test_new(unsigned max_regions, size_t max_bytes, rcache_test_reg_t reg,
+                void (*dereg)(void*, void*), void *arg)
 {
     efa_rcache_test_t *test = calloc(1, sizeof(*test));
 
@@ -44,9 +46,9 @@ void rcache_test_free(efa_rcache_test_t *test)
 }
 
 int rcache_test_get(efa_rcache_test_t *test, uintptr_t address, size_t length,
-                    void **region_p)
+                    int strong, void **region_p)
 {
-    return efa_rcache_get(&test->cache, (void*)address, length,
+    return efa_rcache_get(&test->cache, (void*)address, length, strong,
                           (efa_rcache_region_t**)region_p);
 }
 

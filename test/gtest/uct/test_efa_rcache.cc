@@ -12,11 +12,12 @@ extern "C" {
 /* C11 atomics are spelt differently in C++; the test needs size, not layout */
 struct efa_rcache_test;
 efa_rcache_test *rcache_test_new(unsigned max_regions, size_t max_bytes,
-                                 int (*reg)(void *, void *, size_t, void **),
+                                 int (*reg)(void *, void *, size_t, int,
+                                            void **),
                                  void (*dereg)(void *, void *), void *arg);
 void rcache_test_free(efa_rcache_test *test);
 int rcache_test_get(efa_rcache_test *test, uintptr_t address, size_t length,
-                    void **region_p);
+                    int strong, void **region_p);
 void rcache_test_put(efa_rcache_test *test, void *region);
 void rcache_test_invalidate(efa_rcache_test *test, void *region, int *gone);
 void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
@@ -25,13 +26,17 @@ void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
 
 class Rcache : public ::testing::Test {
 protected:
-    static int reg(void *arg, void *address, size_t length, void **mr)
+    static int reg(void *arg, void *address, size_t length, int weak, void **mr)
     {
         Rcache *self = static_cast<Rcache *>(arg);
         uintptr_t start = reinterpret_cast<uintptr_t>(address);
 
         if (self->refuse > 0) {
             --self->refuse;
+            return self->refuse_by;
+        }
+        if (!weak && (start < self->read_only.second) &&
+            (start + length > self->read_only.first)) {
             return EFAULT;
         }
         ++self->regs;
@@ -57,9 +62,18 @@ protected:
     void *get(unsigned page, unsigned count = 1)
     {
         void *region = nullptr;
-        EXPECT_EQ(0, rcache_test_get(cache, base + page * page_size,
-                                     count * page_size, &region));
+        EXPECT_EQ(0, try_get(page, count, false, &region));
         return region;
+    }
+    int try_get(unsigned page, unsigned count, bool strong, void **region)
+    {
+        return rcache_test_get(cache, base + page * page_size,
+                               count * page_size, strong, region);
+    }
+    void protect(unsigned page, unsigned count)
+    {
+        read_only = {base + page * page_size,
+                     base + (page + count) * page_size};
     }
     void put(void *region)
     {
@@ -75,6 +89,8 @@ protected:
     size_t page_size = sysconf(_SC_PAGESIZE);
     uintptr_t base = 0x10000000;
     unsigned regs = 0, refuse = 0;
+    int refuse_by = ENOMEM;
+    std::pair<uintptr_t, uintptr_t> read_only = {0, 0};
     uintptr_t last = 0;
     std::map<uintptr_t, std::pair<uintptr_t, uintptr_t>> live;
 };
@@ -98,7 +114,7 @@ TEST_F(Rcache, get__unaligned_bytes_take_whole_pages)
     open();
     void *region;
 
-    ASSERT_EQ(0, rcache_test_get(cache, base + 100, page_size, &region));
+    ASSERT_EQ(0, rcache_test_get(cache, base + 100, page_size, 0, &region));
     EXPECT_EQ(base, live.begin()->second.first);
     EXPECT_EQ(base + 2 * page_size, live.begin()->second.second);
     put(region);
@@ -230,6 +246,51 @@ TEST_F(Rcache, refused__unused_registrations_are_given_back_first)
     EXPECT_EQ(1u, live.size()); /* the old one made room */
     refuse = 5;
     void *region;
-    EXPECT_EQ(EFAULT,
-              rcache_test_get(cache, base + 50 * page_size, 1, &region));
+    EXPECT_EQ(ENOMEM, try_get(50, 1, false, &region));
+}
+
+TEST_F(Rcache, weak__is_made_anew_for_who_writes_and_stays_where_it_cannot)
+{
+    open();
+    protect(0, 4);
+    void *sent = get(0, 4), *received;
+
+    EXPECT_EQ(EFAULT, try_get(0, 4, true, &received));
+    EXPECT_EQ(sent, get(1)); /* still found */
+    put(sent);
+    protect(2, 2);
+    ASSERT_EQ(0, try_get(1, 1, true, &received)); /* that page alone */
+    EXPECT_NE(sent, received);
+    EXPECT_EQ(2u, live.size()); /* the other is in use */
+    put(sent);
+    EXPECT_EQ(1u, live.size());
+    put(received);
+    protect(0, 0);
+    put(get(0, 4));
+    ASSERT_EQ(0, try_get(0, 4, true, &received)); /* a hit */
+    put(received);
+    EXPECT_EQ(3u, regs);
+}
+
+TEST_F(Rcache, weak__a_read_only_neighbour_does_not_weaken)
+{
+    open();
+    protect(0, 2);
+    put(get(0, 3));
+    protect(0, 1);
+    void *region;
+    ASSERT_EQ(0, try_get(2, 2, true, &region));
+    put(region);
+    EXPECT_EQ(base + 2 * page_size, live.begin()->second.first);
+}
+
+TEST_F(Rcache, get__a_length_that_wraps_is_no_hit)
+{
+    open();
+    put(get(0, 2));
+    void *region;
+    EXPECT_EQ(EINVAL, rcache_test_get(cache, base, SIZE_MAX - page_size, 0,
+                                      &region));
+    EXPECT_EQ(EINVAL, rcache_test_get(cache, base, SIZE_MAX - base + page_size,
+                                      0, &region));
 }

@@ -199,6 +199,90 @@ TEST_F(UctMemory, more_than_the_device_takes__is_an_error_of_that_call)
     Memory fine(*a, 4096, 1);
 }
 
+/* Memory that was registered while it was read-only is received into by the same
+ * handle once it may be written; until then that call alone fails. */
+TEST_F(UctMemory, read_only__is_received_into_once_it_may_be_written)
+{
+    SRD_ONLY("no reads");
+    open();
+    const size_t size = 1 << 20;
+    Mapping local(size, PROT_READ), remote(size);
+    uct_mem_h local_memh, remote_memh;
+    uct_rkey_bundle_t rkey;
+    uint8_t packed[64];
+    Completion sent, refused;
+
+    memset(remote.data(), 0x5a, size);
+    ASSERT_EQ(UCS_OK, reg(*a, local.data(), size, &local_memh));
+    ASSERT_EQ(UCS_OK, reg(*b, remote.data(), size, &remote_memh));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
+    ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+
+    uct_iov_t iov = {local.data(), 4096, local_memh, 0, 1};
+    ucs_status_t status;
+    wait([&] {
+        status = uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
+                                 &sent.uct);
+        return status != UCS_ERR_NO_RESOURCE;
+    });
+    ASSERT_EQ(UCS_INPROGRESS, status);
+    ASSERT_TRUE(wait([&] { return sent.done > 0; }));
+    EXPECT_EQ(UCS_OK, sent.status);
+
+    iov.length = size;
+    wait([&] {
+        status = uct_ep_get_zcopy(ep, &iov, 1,
+                                  reinterpret_cast<uintptr_t>(remote.data()),
+                                  rkey.rkey, &refused.uct);
+        return status != UCS_ERR_NO_RESOURCE;
+    });
+    EXPECT_EQ(UCS_ERR_INVALID_ADDR, status);
+    ASSERT_EQ(0, mprotect(local.data(), size, PROT_READ | PROT_WRITE));
+    move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, 0, size);
+    EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+    uct_rkey_release(a->component(), &rkey);
+    uct_md_mem_dereg(b->md(), remote_memh);
+    uct_md_mem_dereg(a->md(), local_memh);
+}
+
+/* A key that is packed once the memory may be written lets a peer write; one
+ * that was packed before goes on letting it read. */
+TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
+{
+    open();
+    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
+        GTEST_SKIP() << "no RDMA WRITE here";
+    }
+    const size_t size = 65536;
+    Mapping remote(size, PROT_READ), local(size);
+    uct_mem_h remote_memh, local_memh;
+    uint8_t packed[64];
+    uct_rkey_bundle_t rkey;
+    Completion comp;
+
+    memset(local.data(), 0x5a, size);
+    ASSERT_EQ(UCS_OK, reg(*b, remote.data(), size, &remote_memh));
+    ASSERT_EQ(UCS_OK, reg(*a, local.data(), size, &local_memh));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
+    ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+    ASSERT_EQ(0, mprotect(remote.data(), size, PROT_READ | PROT_WRITE));
+    move(uct_ep_put_zcopy, remote, remote_memh, local, local_memh, 0, size);
+    EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+
+    memset(local.data(), 0, size);
+    uct_iov_t iov = {local.data(), size, local_memh, 0, 1};
+    ASSERT_EQ(UCS_INPROGRESS,
+              uct_ep_get_zcopy(ep, &iov, 1,
+                               reinterpret_cast<uintptr_t>(remote.data()),
+                               rkey.rkey, &comp.uct));
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    EXPECT_EQ(UCS_OK, comp.status);
+    EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
+    uct_rkey_release(a->component(), &rkey);
+    uct_md_mem_dereg(b->md(), remote_memh);
+    uct_md_mem_dereg(a->md(), local_memh);
+}
+
 /* UCX 1.15 has new names for its halves, and keeps the old one, which other
  * domains announce beside them. */
 TEST_F(UctMemory, invalidation__has_its_old_name_too)

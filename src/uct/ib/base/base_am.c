@@ -256,8 +256,11 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         (header_length > iface->max_payload - length)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    if ((length > 0) && !efa_memh_is_of(iov->memh, base_iface_md(iface))) {
-        return efa_memh_refuse(base_iface_md(iface), iov->memh);
+    if ((length > 0) && !efa_memh_is_full(iov->memh, base_iface_md(iface))) {
+        status = efa_memh_check(base_iface_md(iface), iov->memh, 0);
+        if (status != UCS_OK) {
+            return status;
+        }
     }
     if (__builtin_expect(op == NULL, 0)) {
         return base_fail_ep_blocked(ep);

@@ -9,24 +9,19 @@
 
 #define EFA_MEMH_BLOCK 64 /* handles that are added at a time */
 
-static int efa_mr_reg(void *arg, void *address, size_t length, void **mr_p)
+/* A read-only mapping cannot be pinned for writing (EFAULT), but can be sent:
+ * a weak registration. */
+static int
+efa_mr_reg(void *arg, void *address, size_t length, int weak, void **mr_p)
 {
-    efa_md_t          *md    = arg;
-    const efa_verbs_t *verbs = md->device->verbs;
-    struct ibv_mr     *mr;
+    efa_md_t *md = arg;
 
     errno = 0;
-    mr    = verbs->reg_mr(md->pd, address, length, md->access);
-    if ((mr == NULL) && (errno == EFAULT)) {
-        /* A read-only mapping cannot be pinned for writing, but can be sent.
-         * After any other error it must not be tried: a read into memory that
-         * may not be written would fail the endpoint, and nobody would know
-         * why. */
-        mr = verbs->reg_mr(md->pd, address, length,
-                           md->access & IBV_ACCESS_REMOTE_READ);
-    }
-    *mr_p = mr;
-    return (mr != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+    *mr_p = md->device->verbs->reg_mr(md->pd, address, length,
+                                      weak ? md->access &
+                                                     IBV_ACCESS_REMOTE_READ :
+                                             md->access);
+    return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
 }
 
 static void efa_mr_dereg(void *arg, void *mr)
@@ -99,7 +94,16 @@ void efa_md_memh_close(efa_md_t *md)
     pthread_mutex_destroy(&md->memh_lock);
 }
 
-ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh)
+/* Is it a handle of this domain, whatever it is good for? */
+static int efa_memh_is_of(uct_mem_h handle, const efa_md_t *md)
+{
+    const efa_memh_t *memh = handle;
+
+    return (memh != NULL) && ((uintptr_t)handle % sizeof(void*) == 0) &&
+           (memh->md == md);
+}
+
+static ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh)
 {
     if (memh == NULL) {
         host_error(md->super.host,
@@ -120,7 +124,8 @@ static void efa_memh_put(efa_memh_t *memh)
 {
     efa_md_t *md = memh->md;
 
-    memh->md = NULL;
+    memh->md   = NULL;
+    memh->full = NULL;
     pthread_mutex_lock(&md->memh_lock);
     memh->next    = md->memh_free;
     md->memh_free = memh;
@@ -156,6 +161,7 @@ static efa_memh_t *efa_memh_get(efa_md_t *md)
     if (memh != NULL) {
         md->memh_free = memh->next;
         memh->md      = md;
+        memh->before  = NULL;
     }
     pthread_mutex_unlock(&md->memh_lock);
     return memh;
@@ -219,52 +225,147 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
     }
 }
 
+/* Registers, by address or by dma-buf; with `strong` for all uses or not at
+ * all. 0, or an errno value. */
+static int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int strong,
+                        efa_memh_t **memh_p)
+{
+    efa_memh_t *memh = efa_memh_get(md);
+    int         weak = 0, err;
+    void       *mr;
+
+    if (memh == NULL) {
+        return ENOMEM;
+    }
+    memh->region = NULL;
+    if (reg->dmabuf_fd >= 0) {
+        err = efa_mr_reg_dmabuf(md, reg, &mr);
+    } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST)) {
+        err = efa_rcache_get(&md->cache, reg->address, reg->length, strong,
+                             &memh->region);
+        if (err == 0) {
+            mr   = memh->region->mr;
+            weak = memh->region->weak;
+        }
+    } else {
+        err = efa_mr_reg(md, reg->address, reg->length, 0, &mr);
+        if ((err == EFAULT) && !strong) {
+            weak = 1;
+            err  = efa_mr_reg(md, reg->address, reg->length, 1, &mr);
+        }
+    }
+    if (err != 0) {
+        efa_memh_put(memh);
+        return err;
+    }
+
+    memh->mr      = mr;
+    memh->address = reg->address;
+    memh->length  = reg->length;
+    memh->full    = weak ? NULL : md;
+    memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
+                    (reg->mem_type == UCS_MEMORY_TYPE_HOST);
+    *memh_p       = memh;
+    return 0;
+}
+
 ucs_status_t
 efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
 {
     efa_md_t   *md = (efa_md_t*)super;
     efa_memh_t *memh;
-    void       *mr;
     int         err;
 
     if (reg->length == 0) {
         return UCS_ERR_INVALID_PARAM;
     }
-    memh = efa_memh_get(md);
-    if (memh == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    memh->region = NULL;
-    if (reg->dmabuf_fd >= 0) {
-        err = efa_mr_reg_dmabuf(md, reg, &mr);
-    } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST)) {
-        err = efa_rcache_get(&md->cache, reg->address, reg->length,
-                             &memh->region);
-        mr  = (err == 0) ? memh->region->mr : NULL;
-    } else {
-        err = efa_mr_reg(md, reg->address, reg->length, &mr);
-    }
+    err = efa_memh_reg(md, reg, 0, &memh);
     if (err != 0) {
         efa_mr_report(md, reg, err);
-        efa_memh_put(memh);
         return efa_mr_status(err);
     }
-
-    memh->mr      = mr;
-    memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
-                    (reg->mem_type == UCS_MEMORY_TYPE_HOST);
-    *memh_p       = memh;
+    *memh_p = memh;
     return UCS_OK;
+}
+
+/* The memory may be writable by now (mprotect), and UCX's caches do not ask
+ * again. The weak registration ends with the handle: posts and peers may have
+ * its keys. 0, or an errno value. */
+static int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
+{
+    const ucx_mem_reg_t reg = {
+        .address   = memh->address,
+        .length    = memh->length,
+        .mem_type  = UCS_MEMORY_TYPE_HOST,
+        .dmabuf_fd = -1
+    };
+    efa_memh_t *fresh, weak;
+    int         err = efa_memh_reg(md, &reg, 1, &fresh);
+
+    if (err != 0) {
+        return err;
+    }
+    pthread_mutex_lock(&md->memh_lock);
+    if (memh->full == NULL) {
+        weak          = *memh;
+        memh->region  = fresh->region;
+        memh->mr      = fresh->mr;
+        memh->before  = fresh;
+        memh->full    = md;
+        fresh->region = weak.region;
+        fresh->mr     = weak.mr;
+        fresh         = NULL;
+    }
+    pthread_mutex_unlock(&md->memh_lock);
+    if (fresh != NULL) { /* another thread was faster */
+        efa_mem_dereg(&md->super, fresh, 0, NULL);
+    }
+    return 0;
+}
+
+ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h handle, int write)
+{
+    efa_memh_t *memh = handle;
+    int         err;
+
+    if (!efa_memh_is_of(handle, md)) {
+        return efa_memh_refuse(md, handle);
+    }
+    if (!write || (memh->full != NULL)) {
+        return UCS_OK;
+    }
+    err = efa_memh_strengthen(md, memh);
+    if (err != 0) {
+        host_error(md->super.host,
+                   "%s: cannot receive into the %zu bytes at %p: %s%s",
+                   md->device->name, memh->length, memh->address, strerror(err),
+                   (err == EFAULT) ? " (the memory is read-only: mmap or "
+                                     "mprotect it with PROT_WRITE, or receive "
+                                     "elsewhere)" : "");
+    }
+    return (err == 0) ? UCS_OK : efa_mr_status(err);
+}
+
+/* It is deregistered: so be what it replaced. */
+static void
+efa_memh_end(efa_memh_t *memh, int invalidate, uct_completion_t *comp)
+{
+    efa_md_t   *md     = memh->md;
+    efa_memh_t *before = memh->before;
+
+    efa_memh_put(memh);
+    if (before != NULL) {
+        efa_mem_dereg(&md->super, before, invalidate, comp);
+    } else if (invalidate) {
+        ucx_completion_done(comp, UCS_OK);
+    }
 }
 
 static void efa_memh_gone(efa_rcache_gone_t *gone)
 {
     efa_memh_t *memh = (efa_memh_t*)((char*)gone - offsetof(efa_memh_t, gone));
-    uct_completion_t *comp = memh->comp;
 
-    efa_memh_put(memh);
-    ucx_completion_done(comp, UCS_OK);
+    efa_memh_end(memh, 1, memh->comp);
 }
 
 ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
@@ -287,10 +388,7 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
         efa_rcache_put(&md->cache, memh->region);
     }
 
-    efa_memh_put(memh);
-    if (invalidate) {
-        ucx_completion_done(comp, UCS_OK);
-    }
+    efa_memh_end(memh, invalidate, comp);
     return UCS_OK;
 }
 
@@ -320,6 +418,10 @@ efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer)
     (void)invalidate; /* every key of ours ends with its registration */
     if (!efa_memh_is_of(memh, (efa_md_t*)md)) {
         return efa_memh_refuse((efa_md_t*)md, memh);
+    }
+    if (!efa_memh_is_full(memh, (efa_md_t*)md)) {
+        /* the peer may want to write: a key for reads, where it must be */
+        (void)efa_memh_strengthen((efa_md_t*)md, memh);
     }
     rkey = ((const efa_memh_t*)memh)->mr->rkey;
     memcpy(buffer, &rkey, sizeof(rkey));

@@ -8,7 +8,12 @@
  * leaves it to the cache that this is cheap, so handles come from a pool. */
 struct efa_memh {
     struct ibv_mr       *mr;
-    efa_md_t            *md; /* NULL while free */
+    efa_md_t            *full; /* md; NULL: not for all uses, or free */
+    efa_md_t            *md;   /* NULL while free */
+    void                *address; /* what was asked for */
+    size_t               length;
+    struct efa_memh     *before; /* the weaker one that this one replaced: its
+                                    keys are in use until the end */
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     int                  is_host; /* no GPU's memory, for sure */
@@ -18,18 +23,24 @@ struct efa_memh {
     };
 };
 
-/* Is it a handle of this domain? Not so for NULL, one that was given back, and
- * handles of other domains: structures, or odd constants. */
-static inline int efa_memh_is_of(uct_mem_h handle, const efa_md_t *md)
+/* Is it a handle of this domain, for all uses? Not so for NULL, one that was
+ * given back, and handles of other domains: structures, or odd constants. */
+static inline int efa_memh_is_full(uct_mem_h handle, const efa_md_t *md)
 {
     const efa_memh_t *memh = handle;
 
     return (memh != NULL) && ((uintptr_t)handle % sizeof(void*) == 0) &&
-           (memh->md == md);
+           (memh->full == md);
 }
 
-/* Says that it is not. UCS_ERR_INVALID_PARAM. */
-ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh);
+/*
+ * May it be used, of which efa_memh_is_full is not sure? With `write` memory
+ * that was read-only when it was registered is registered anew.
+ * UCS_OK; UCS_ERR_INVALID_PARAM: no handle of this domain;
+ * UCS_ERR_INVALID_ADDR: the memory may not be written; what efa_mem_reg
+ * returns. Errors are told.
+ */
+ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h memh, int write);
 
 static inline uint32_t efa_memh_lkey(uct_mem_h memh)
 {

@@ -178,8 +178,9 @@ static int efa_rcache_make_room(efa_rcache_t *cache)
     return 0;
 }
 
+/* Registers a region, in the place of those that it overlaps. */
 static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
-                          efa_rcache_region_t **region_p)
+                          int weak, efa_rcache_region_t **region_p)
 {
     efa_rcache_region_t *region;
     unsigned             index;
@@ -191,14 +192,18 @@ static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
         return ENOMEM;
     }
 
-    err = cache->ops->reg(cache->arg, (void*)start, end - start, &region->mr);
+    err = cache->ops->reg(cache->arg, (void*)start, end - start, weak,
+                          &region->mr);
     if (err != 0) {
         free(region);
         return err;
     }
 
+    efa_rcache_evict_range(cache, start, end);
     region->start  = start;
     region->end    = end;
+    region->weak   = weak;
+    region->refs   = 1;
     region->cached = 1;
     index          = efa_rcache_find(cache, start);
     memmove(&cache->regions[index + 1], &cache->regions[index],
@@ -212,9 +217,10 @@ static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
 
 /* Registers the range that was asked for, with the regions that it overlaps:
  * two users of parts of one buffer shall meet in one region. Where the union
- * cannot be registered (a neighbour's pages are gone), the range alone. */
+ * cannot be registered (a neighbour's pages are gone, or may not be written),
+ * the range alone. */
 static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
-                           efa_rcache_region_t **region_p)
+                           int strong, efa_rcache_region_t **region_p)
 {
     uintptr_t union_start = start, union_end = end;
     unsigned  index;
@@ -233,9 +239,12 @@ static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     }
 
     efa_rcache_evict_range(cache, start, end);
-    err = efa_rcache_add(cache, union_start, union_end, region_p);
+    err = efa_rcache_add(cache, union_start, union_end, 0, region_p);
     if ((err != 0) && ((union_start != start) || (union_end != end))) {
-        err = efa_rcache_add(cache, start, end, region_p);
+        err = efa_rcache_add(cache, start, end, 0, region_p);
+    }
+    if ((err == EFAULT) && !strong) {
+        err = efa_rcache_add(cache, start, end, 1, region_p);
     }
     if ((err != 0) && (cache->lru.lru_next != &cache->lru)) {
         /* Out of some limit: give back all that nobody uses, try once more */
@@ -244,13 +253,25 @@ static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
                                             cache,
                                             cache->lru.lru_next->start));
         }
-        err = efa_rcache_add(cache, start, end, region_p);
+        err = efa_rcache_add(cache, start, end, 0, region_p);
     }
     return err;
 }
 
+/* Registers anew what overlaps a weak region: all of it, or the range alone. */
+static int
+efa_rcache_strengthen(efa_rcache_t *cache, const efa_rcache_region_t *weak,
+                      uintptr_t start, uintptr_t end,
+                      efa_rcache_region_t **region_p)
+{
+    int err = efa_rcache_add(cache, weak->start, weak->end, 0, region_p);
+
+    return (err != EFAULT) ? err :
+                             efa_rcache_add(cache, start, end, 0, region_p);
+}
+
 int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
-                   efa_rcache_region_t **region_p)
+                   int strong, efa_rcache_region_t **region_p)
 {
     uintptr_t mask  = cache->page_size - 1;
     uintptr_t start = (uintptr_t)address & ~mask;
@@ -258,24 +279,29 @@ int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
     unsigned  index;
     int       err = 0;
 
+    if (end <= start) {
+        return EINVAL;
+    }
     pthread_mutex_lock(&cache->lock);
     efa_rcache_apply_notes(cache);
 
     index = efa_rcache_find(cache, start);
-    if ((index < cache->count) && (cache->regions[index]->start <= start) &&
-        (cache->regions[index]->end >= end)) {
+    if ((index >= cache->count) || (cache->regions[index]->start > start) ||
+        (cache->regions[index]->end < end)) {
+        err = efa_rcache_miss(cache, start, end, strong, region_p);
+    } else if (strong && cache->regions[index]->weak) {
+        err = efa_rcache_strengthen(cache, cache->regions[index], start, end,
+                                    region_p);
+    } else {
         ++cache->hits;
         *region_p = cache->regions[index];
         if ((*region_p)->refs == 0) {
             efa_rcache_lru_remove(*region_p);
         }
         ++(*region_p)->refs;
-    } else {
-        err = efa_rcache_miss(cache, start, end, region_p);
-        if (err == 0) {
-            (*region_p)->refs = 1;
-            efa_rcache_keep_limits(cache);
-        }
+    }
+    if (err == 0) {
+        efa_rcache_keep_limits(cache);
     }
 
     efa_rcache_unlock(cache);

@@ -39,6 +39,7 @@ struct efa_rcache_gone {
 struct efa_rcache_region {
     uintptr_t            start, end; /* [start, end), page aligned */
     void                *mr;         /* what reg returned */
+    int                  weak;       /* may be sent, not received into */
     unsigned             refs;       /* gets without their put */
     int                  cached;     /* still found by get */
     efa_rcache_region_t *lru_prev, *lru_next; /* while refs is 0 */
@@ -46,8 +47,10 @@ struct efa_rcache_region {
 };
 
 typedef struct efa_rcache_ops {
-    /* Registers [address, address + length); returns 0 or an errno value. */
-    int  (*reg)(void *arg, void *address, size_t length, void **mr_p);
+    /* Registers [address, address + length); returns 0 or an errno value:
+     * EFAULT where it may not be written, unless `weak`. */
+    int  (*reg)(void *arg, void *address, size_t length, int weak,
+                void **mr_p);
     void (*dereg)(void *arg, void *mr);
 } efa_rcache_ops_t;
 
@@ -82,11 +85,12 @@ void efa_rcache_cleanup(efa_rcache_t *cache);
 
 /*
  * Finds or registers a region that covers [address, address + length) and
- * takes a reference. length > 0.
- * Returns 0, ENOMEM, or what reg returned.
+ * takes a reference. length > 0. With `strong` no weak region will do: one that
+ * is there is replaced, and stays where that fails.
+ * Returns 0, ENOMEM, EINVAL (the range wraps), or what reg returned.
  */
 int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
-                   efa_rcache_region_t **region_p);
+                   int strong, efa_rcache_region_t **region_p);
 
 /* Gives a reference back. */
 void efa_rcache_put(efa_rcache_t *cache, efa_rcache_region_t *region);

@@ -36,22 +36,24 @@ size_t srd_list_max(const base_iface_t *iface)
 }
 
 /* As srd_list_measure, for lists that are not plain. */
-static ucs_status_t srd_list_measure_any(const base_iface_t *iface,
-                                         const ucx_sgl_t *sgl,
-                                         srd_list_size_t *list_size)
+static ucs_status_t
+srd_list_measure_any(const base_iface_t *iface, base_out_kind_t kind,
+                     const ucx_sgl_t *sgl, srd_list_size_t *list_size)
 {
-    const efa_md_t *md    = base_iface_md(iface);
-    size_t          max   = md->device->max_rdma, i, blocks, each;
-    size_t          most  = base_post_list_share(iface);
-    size_t          total = 0;
+    efa_md_t    *md    = base_iface_md(iface);
+    size_t       max   = md->device->max_rdma, i, blocks, each;
+    size_t       most  = base_post_list_share(iface);
+    size_t       total = 0;
+    ucs_status_t status;
 
     for (i = 0; i < sgl->count; ++i) {
         blocks = (sgl->counts == NULL) ? 1 : sgl->counts[i];
         if ((sgl->lengths[i] == 0) || (blocks == 0)) {
             continue;
         }
-        if (!efa_memh_is_of(sgl->memhs[i], md)) {
-            return efa_memh_refuse(md, sgl->memhs[i]);
+        status = efa_memh_check(md, sgl->memhs[i], kind == BASE_OUT_GET_ZCOPY);
+        if (status != UCS_OK) {
+            return status;
         }
         each = (sgl->lengths[i] - 1) / max + 1;
         if ((each > most) || (blocks > most)) { /* no product can wrap */
@@ -70,8 +72,8 @@ static ucs_status_t srd_list_measure_any(const base_iface_t *iface,
  * could be posted at once, or a memory handle of another domain.
  */
 static inline __attribute__((always_inline)) ucs_status_t
-srd_list_measure(const base_iface_t *iface, const ucx_sgl_t *sgl,
-                 srd_list_size_t *list_size)
+srd_list_measure(const base_iface_t *iface, base_out_kind_t kind,
+                 const ucx_sgl_t *sgl, srd_list_size_t *list_size)
 {
     const efa_md_t *md    = base_iface_md(iface);
     size_t          max   = md->device->max_rdma, i;
@@ -81,13 +83,13 @@ srd_list_measure(const base_iface_t *iface, const ucx_sgl_t *sgl,
         return UCS_ERR_INVALID_PARAM;
     }
     if (sgl->counts != NULL) {
-        return srd_list_measure_any(iface, sgl, list_size);
+        return srd_list_measure_any(iface, kind, sgl, list_size);
     }
     for (i = 0; i < count; ++i) {
         if (__builtin_expect((sgl->lengths[i] - 1 >= max) ||
-                                     !efa_memh_is_of(sgl->memhs[i], md),
+                                     !efa_memh_is_full(sgl->memhs[i], md),
                              0)) {
-            return srd_list_measure_any(iface, sgl, list_size);
+            return srd_list_measure_any(iface, kind, sgl, list_size);
         }
     }
     list_size->requests = count;
@@ -244,7 +246,7 @@ srd_list_post(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
     ucs_status_t    status;
     int             err;
 
-    status = srd_list_measure(iface, sgl, &list_size);
+    status = srd_list_measure(iface, kind, sgl, &list_size);
     if (status != UCS_OK) {
         return status;
     }

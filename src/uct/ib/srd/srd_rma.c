@@ -65,12 +65,13 @@ ucs_status_t srd_rma_not_ready(base_iface_t *iface, base_ep_t *ep)
  * UCS_INPROGRESS; else as srd_rma_post_pieces.
  */
 static ucs_status_t
-srd_rma_gather(const base_iface_t *iface, base_op_t *op, const uct_iov_t *iov,
-               size_t iovcnt)
+srd_rma_gather(const base_iface_t *iface, base_op_t *op, base_out_kind_t kind,
+               const uct_iov_t *iov, size_t iovcnt)
 {
-    const efa_md_t *md     = base_iface_md(iface);
-    size_t          total  = 0, length, i;
-    int             pieces = 0;
+    efa_md_t    *md     = base_iface_md(iface);
+    size_t       total  = 0, length, i;
+    int          pieces = 0;
+    ucs_status_t status;
 
     if (iovcnt > srd_rma_max_iov(iface)) {
         return UCS_ERR_INVALID_PARAM;
@@ -81,8 +82,10 @@ srd_rma_gather(const base_iface_t *iface, base_op_t *op, const uct_iov_t *iov,
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {
-            if (!efa_memh_is_of(iov[i].memh, md)) {
-                return efa_memh_refuse(md, iov[i].memh);
+            status = efa_memh_check(md, iov[i].memh,
+                                    kind == BASE_OUT_GET_ZCOPY);
+            if (status != UCS_OK) {
+                return status;
             }
             base_op_set_piece(op, pieces++, iov[i].buffer, length,
                               efa_memh_lkey(iov[i].memh));
@@ -97,7 +100,8 @@ ucs_status_t srd_rma_post_pieces(const srd_rma_t *rma, base_out_kind_t kind,
                                  const uct_iov_t *iov, size_t iovcnt,
                                  uct_completion_t *comp)
 {
-    ucs_status_t status = srd_rma_gather(rma->iface, rma->op, iov, iovcnt);
+    ucs_status_t status = srd_rma_gather(rma->iface, rma->op, kind, iov,
+                                         iovcnt);
 
     if (status == UCS_INPROGRESS) {
         return srd_rma_post(rma, kind, comp);
