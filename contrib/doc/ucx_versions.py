@@ -193,9 +193,9 @@ In this order; what a check in brackets names cannot be forgotten.
    (`check_minors.py`). An attribute of a memory domain that may not be 0 is set
    in `abi_md_query`, a flag that UCP newly wants of each network transport as
    `iface_flags` (`abi_tables.inc`). What the transports need goes into `provider.h`, is
-   set in `srd_iface.c` (in builds with statistics by way of `srd_checked.c`) and in
-   `ud_iface.c`, there under the lock (`ud_lock.c`), which no check looks at, and
-   for the glue in `hooks_provider.c`.
+   set in `srd_iface.c` and in `ud_iface.c`, there under the lock (`ud_lock.c`), in
+   `base_ops.h` where a layer stands before it, which no check looks at, and for the
+   glue in `hooks_provider.c`.
 4. **Prove the layouts**: a line CALLBACK or FIELD for each new member, VALUE
    for each constant, in `test/gtest/uct/hooks_layout.cc` (`check_minors.py`), a call in
    `hooks_glue_*.cc` where UCT's API has one (of what is not installed the
@@ -420,18 +420,21 @@ of them: `uct_iface_ops_t` 400, `uct_iface_attr_t` 536, `uct_base_iface_t` 1280
             for change in changes or ['nothing of what is declared differs']:
                 print(f'- {change}')
         print('- tried: ' + '; '.join(tested(root, minor)) + '\n')
-    print('''## Builds with statistics
+    print('''## Builds that check parameters, or keep statistics
+
+UCX made with `--enable-params-check`, which is `configure`'s default and
+Debian's, refuses to pack a key without a place for it, and says nothing: so such
+a build is recognised when an interface opens (`ucx_host_checks_params`). There
+`src/uct/ib/base/base_checked.c` stands before the operations of both transports
+and checks a length and the id of an active message with UCX's words. Elsewhere
+(wheels) it is not on the way. What a foreign memory handle would crash is
+checked in all builds.
 
 UCX made with `--enable-stats` has a pointer more at the end of its interface
 (1288 bytes) and endpoint (16), the same in all sources from 1.13 to 1.%d; by
 these sizes such a build is recognised when it is found, and its counters by
-their names (`src/ucp_hooks/counters.c`). There `src/uct/ib/srd/srd_checked.c`
-stands before the operations: it counts, checks parameters (a length, the id of
-an active message) with UCX's words, and follows a log level that changes while
-the program runs. Whether a build checks parameters (`--enable-params-check`)
-cannot be seen from outside, so that goes with the statistics, which developers
-have and packages have not. What a foreign memory handle would crash is checked
-in all builds.
+their names (`src/ucp_hooks/counters.c`). There `base_checked.c` counts, too, and
+follows a log level that changes while the program runs.
 
 ## How it is tried
 

@@ -60,6 +60,10 @@ typedef struct ucx_calls {
     ucs_status_t (*iface_handle_ep_err)(uct_iface_h iface, uct_ep_h ep,
                                         ucs_status_t status);
     ucs_status_t (*iface_estimate_perf)(uct_iface_h iface, void *attr);
+    ucs_status_t (*mkey_pack)(void *md, void *memh, void *address,
+                              size_t length, void *params, void *key);
+                                 /* optional; before 1.16 without address and
+                                    length, which counters.c has as NULL, 0 */
     ucs_status_t (*iface_query_v2)(uct_iface_h iface, void *attr);
                                        /* optional: 1.20, 1.22 and later */
 

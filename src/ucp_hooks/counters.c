@@ -37,6 +37,15 @@ int ucx_host_has_counters(const ucx_host_t *host)
            (host->calls->iface_class->size == COUNTERS_IFACE_SIZE);
 }
 
+/* A key without a place to be packed to: a build that checks refuses it, and
+ * says nothing; another asks the domain (abi_mkey_pack). */
+int ucx_host_checks_params(const ucx_host_t *host, uct_md_h md)
+{
+    return (host->calls->mkey_pack != NULL) &&
+           (host->calls->mkey_pack(md, md, NULL, 0, NULL, NULL) ==
+            UCS_ERR_INVALID_PARAM);
+}
+
 /* Adds to the counter of @name of the node whose address lies at @place. */
 static void counters_add(const void *place, const char *name, uint64_t n)
 {

@@ -247,6 +247,10 @@ typedef enum {
     UCX_IFACE_FLUSH_WAIT, UCX_IFACE_FENCE, UCX_IFACE_COUNTER_LAST
 } ucx_iface_counter_t;
 
+/* Does UCX check parameters (--enable-params-check), as Debian's does? Asks by
+ * @md, a domain of ours. */
+int  ucx_host_checks_params(const ucx_host_t *host, uct_md_h md);
+
 /* Nonzero in builds that have them: those are made by and for developers. */
 int  ucx_host_has_counters(const ucx_host_t *host);
 void ucx_ep_count(uct_ep_h ep, ucx_ep_counter_t counter, uint64_t n);

@@ -34,6 +34,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_ah.c src/uct/ib/base/base_ah.h \
 	src/uct/ib/base/base_am.c src/uct/ib/base/base_am.h \
 	src/uct/ib/base/base_arm.c src/uct/ib/base/base_arm.h \
+	src/uct/ib/base/base_checked.c src/uct/ib/base/base_checked.h \
 	src/uct/ib/base/base_complete.c src/uct/ib/base/base_complete.h \
 	src/uct/ib/base/base_config.c src/uct/ib/base/base_config.h \
 	src/uct/ib/base/base_core_events.c src/uct/ib/base/base_core_events.h \
@@ -47,6 +48,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_flush.c src/uct/ib/base/base_flush.h \
 	src/uct/ib/base/base_iface.c src/uct/ib/base/base_iface.h \
 	src/uct/ib/base/base_op.c src/uct/ib/base/base_op.h \
+	src/uct/ib/base/base_ops.h \
 	src/uct/ib/base/base_outstanding.c src/uct/ib/base/base_outstanding.h \
 	src/uct/ib/base/base_pending.c src/uct/ib/base/base_pending.h \
 	src/uct/ib/base/base_polled.c src/uct/ib/base/base_polled.h \
@@ -70,7 +72,6 @@ uct_ib_sources = \
 	src/uct/ib/base/base_wireup.c src/uct/ib/base/base_wireup.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c src/uct/ib/srd/srd_am.h \
-	src/uct/ib/srd/srd_checked.c \
 	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_direct.c src/uct/ib/srd/srd_direct.h \
 	src/uct/ib/srd/srd_estimate.c \

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <dlfcn.h>
 
 using namespace uct_test;
 
@@ -163,6 +164,46 @@ TEST_F(UctAm, am_alignment__invalid_ones)
     }
 }
 
+/* Does this UCX check parameters? It refuses a key without a place. */
+static bool checks_params(Entity &entity)
+{
+    return uct_md_mkey_pack(entity.md(),
+                            reinterpret_cast<uct_mem_h>(entity.md()),
+                            nullptr) == UCS_ERR_INVALID_PARAM;
+}
+
+/* Lengths of shorts, from 1.16 on, which this function came with. */
+static bool checks_shorts(Entity &entity)
+{
+    return checks_params(entity) &&
+           (dlsym(RTLD_DEFAULT, "uct_rkey_compare") != nullptr);
+}
+
+TEST_F(UctAm, id__beyond_the_last_is_refused_where_UCX_checks_parameters)
+{
+    open();
+    if (!checks_params(*a)) {
+        GTEST_SKIP() << "this UCX does not";
+    }
+    Memory memory(*a, 64, 1);
+    uct_iov_t iov = memory.iov(0, 8);
+    Completion comp;
+    auto pack = [](void *, void *) { return size_t(8); };
+
+    for (unsigned id : {32u, 32u + AM_ID, 255u}) {
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_am_short(ep, id, 1, nullptr, 0));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM, uct_ep_am_short_iov(ep, id, &iov, 1));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_am_bcopy(ep, id, pack, nullptr, 0));
+        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                  uct_ep_am_zcopy(ep, id, nullptr, 0, &iov, 1, 0, &comp.uct));
+    }
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
+    EXPECT_TRUE(flush(ep));
+    expect_in_order(1);
+}
+
 /* UCP up to 1.15 sends as short what was short on the lane it replaced. */
 TEST_F(UctAm, am_short__beyond_the_limit_goes_as_one_packet_all_the_same)
 {
@@ -173,6 +214,13 @@ TEST_F(UctAm, am_short__beyond_the_limit_goes_as_one_packet_all_the_same)
                                            sizeof(header) + 1,
                                    500, max};
 
+    if (checks_shorts(*a)) {
+        for (size_t length : lengths) {
+            EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+                      send_short(ep, header, make_message(1, length)));
+        }
+        return;
+    }
     for (size_t length : lengths) {
         ASSERT_EQ(UCS_OK, send_short(ep, header, make_message(1, length)));
     }
@@ -223,6 +271,10 @@ TEST_F(UctAm, am_short_iov__pieces_and_limits)
             status = uct_ep_am_short_iov(ep, AM_ID, iov.data(), iov.size());
             return status != UCS_ERR_NO_RESOURCE;
         });
+        if ((whole.size() > limit) && checks_shorts(*a)) {
+            EXPECT_EQ(UCS_ERR_INVALID_PARAM, status);
+            continue;
+        }
         ASSERT_EQ(UCS_OK, status) << whole.size() << " bytes";
         ASSERT_TRUE(wait([&] { return b->received.size() > count; }));
         EXPECT_EQ(whole, b->received[count++]);

@@ -7,8 +7,8 @@
 /*
  * Packets as text, one line each, with UCX_LOG_LEVEL=data. Whether that is on
  * is asked once, when the interface opens: off, a packet costs one test. (In
- * builds for developers at each call: srd_checked.c.) The lines say DEBUG where
- * a UCX built for users refuses to print a higher level.
+ * builds for developers at each call: base_checked.c.) The lines say DEBUG
+ * where a UCX built for users refuses to print a higher level.
  */
 
 #define BASE_TRACE_LINE 192 /* bytes that hold any packet's line */

@@ -201,6 +201,7 @@ struct base_iface {
     flow_time_t    impatient_until; /* base_reclaim_wait waits little */
     base_retries_t retry;
     int            is_quiet; /* no callback may run now */
+    uct_iface_ops_t unchecked; /* behind base_checked.c's */
     struct base_top *top;    /* base_top.h, or NULL */
 };
 

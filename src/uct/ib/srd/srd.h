@@ -53,12 +53,4 @@ ucs_status_t srd_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov,
                               size_t iovcnt, uint64_t remote_addr,
                               uct_rkey_t rkey, uct_completion_t *comp);
 
-/* Puts the checks that UCX builds for developers have before the operations
- * (srd_checked.c), and the lists of such builds. */
-void srd_checked_ops(uct_iface_ops_t *ops);
-ucs_status_t srd_checked_put_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
-                                 uct_completion_t *comp);
-ucs_status_t srd_checked_get_sgl(uct_ep_h ep, const ucx_sgl_t *sgl,
-                                 uct_completion_t *comp);
-
 #endif

@@ -142,7 +142,7 @@ void srd_direct_ops(const base_iface_t *iface, uct_iface_ops_t *ops)
     if (!iface->qp.is_direct) {
         return;
     }
-    if (iface->traced) { /* where UCX counts, srd_checked.c's does the same */
+    if (iface->traced) {
         if (ops->iface_progress == base_progress_run) {
             ops->iface_progress = base_progress_any;
         }

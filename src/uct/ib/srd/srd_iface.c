@@ -4,6 +4,7 @@
 #include "srd_list.h"
 
 #include <uct/ib/base/base_address.h>
+#include <uct/ib/base/base_checked.h>
 #include <uct/ib/base/base_ep.h>
 #include <uct/ib/base/base_iface.h>
 #include <uct/ib/base/base_vfs.h>
@@ -35,34 +36,23 @@ static const base_transport_t srd_base = {
 
 static ucx_stats_class_t srd_stats_class = BASE_COUNTERS_CLASS("srd");
 
-#define SRD_VOPS(_put_sgl, _get_sgl)                  \
-    {                                                 \
-        .is_reachable    = base_address_is_reachable, \
-        .ep_is_connected = base_address_is_connected, \
-        .ep_invalidate   = base_ep_invalidate,        \
-        .vfs_refresh     = base_vfs_refresh,          \
-        .estimate        = srd_estimate,              \
-        .query_sgl       = srd_query_sgl,             \
-        .ep_put_sgl      = _put_sgl,                  \
-        .ep_get_sgl      = _get_sgl,                  \
-    }
+static const ucx_iface_vops_t srd_vops = {
+    .is_reachable    = base_address_is_reachable,
+    .ep_is_connected = base_address_is_connected,
+    .ep_invalidate   = base_ep_invalidate,
+    .vfs_refresh     = base_vfs_refresh,
+    .estimate        = srd_estimate,
+    .query_sgl       = srd_query_sgl,
+    .ep_put_sgl      = srd_ep_put_sgl,
+    .ep_get_sgl      = srd_ep_get_sgl,
+};
 
-static const ucx_iface_vops_t srd_vops =
-    SRD_VOPS(srd_ep_put_sgl, srd_ep_get_sgl);
-
-static const ucx_iface_vops_t srd_checked_vops =
-    SRD_VOPS(srd_checked_put_sgl, srd_checked_get_sgl);
-
-#define SRD_KIND(_vops)                     \
-    {                                       \
-        .transport = &srd_base,             \
-        .vops      = _vops,                 \
-        .stats     = &srd_stats_class,      \
-        .size      = sizeof(base_iface_t),  \
-    }
-
-static const base_iface_kind_t srd_kind         = SRD_KIND(&srd_vops);
-static const base_iface_kind_t srd_checked_kind = SRD_KIND(&srd_checked_vops);
+static const base_iface_kind_t srd_kind = {
+    .transport = &srd_base,
+    .vops      = &srd_vops,
+    .stats     = &srd_stats_class,
+    .size      = sizeof(base_iface_t),
+};
 
 static void srd_iface_close(uct_iface_h tl_iface)
 {
@@ -92,29 +82,25 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
                const uct_iface_params_t *params, const void *config,
                uct_iface_h *iface_p)
 {
-    const srd_iface_config_t *srd  = config;
-    const base_iface_kind_t  *kind = &srd_kind;
+    const srd_iface_config_t *srd = config;
     uct_iface_ops_t           ops;
     base_iface_t             *iface;
     ucs_status_t              status;
 
     srd_ops(&ops);
-    if (ucx_host_has_counters(md->host)) {
-        srd_checked_ops(&ops);
-        kind = &srd_checked_kind;
-    }
-    status = base_iface_new(kind, md, worker, params, &ops, &srd->super,
+    status = base_iface_new(&srd_kind, md, worker, params, &ops, &srd->super,
                             &iface);
     if (status == UCS_OK) {
         iface->get_short_time = srd->get_short * 1e9;
         iface->put_flush      = srd->put_flush;
         *iface_p              = (uct_iface_h)iface;
         srd_direct_ops(iface, &(*iface_p)->ops);
-        if ((iface->recorder != NULL) && !ucx_host_has_counters(md->host)) {
+        if (iface->recorder != NULL) {
             (*iface_p)->ops.ep_am_short     = base_am_short;
             (*iface_p)->ops.ep_am_short_iov = base_am_short_iov;
             (*iface_p)->ops.ep_am_bcopy     = base_am_bcopy;
         }
+        base_checked_ops(iface);
     }
     return status;
 }

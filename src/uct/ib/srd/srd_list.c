@@ -10,6 +10,9 @@
 #include "srd_list.h"
 #include "srd_rma.h"
 
+#include <uct/ib/base/base_checked.h>
+#include <uct/ib/base/base_trace.h>
+
 /* Elements: so many keys UCP (1.23) resolves on its stack. */
 #define SRD_LIST_MAX 64
 
@@ -272,14 +275,42 @@ srd_list_post(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
     return UCS_INPROGRESS;
 }
 
+/* Where UCX keeps statistics. */
+static __attribute__((noinline)) ucs_status_t
+srd_list_counted(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
+                 uct_completion_t *comp)
+{
+    size_t total = 0, i;
+
+    for (i = 0; i < sgl->count; ++i) {
+        total += sgl->lengths[i] * ((sgl->counts == NULL) ? 1 : sgl->counts[i]);
+    }
+    base_trace_look(base_ep_iface((base_ep_t*)tl_ep));
+    return base_checked_count(tl_ep, (kind == BASE_OUT_PUT) ? UCX_EP_PUT :
+                                                              UCX_EP_GET,
+                              UCX_EP_BYTES_ZCOPY, total,
+                              srd_list_post(tl_ep, kind, sgl, comp));
+}
+
+static inline __attribute__((always_inline)) ucs_status_t
+srd_list_start(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
+               uct_completion_t *comp)
+{
+    if (__builtin_expect(base_ep_iface((base_ep_t*)tl_ep)->traced &
+                         BASE_TRACED_COUNT, 0)) {
+        return srd_list_counted(tl_ep, kind, sgl, comp);
+    }
+    return srd_list_post(tl_ep, kind, sgl, comp);
+}
+
 ucs_status_t srd_ep_put_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
                             uct_completion_t *comp)
 {
-    return srd_list_post(tl_ep, BASE_OUT_PUT, sgl, comp);
+    return srd_list_start(tl_ep, BASE_OUT_PUT, sgl, comp);
 }
 
 ucs_status_t srd_ep_get_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
                             uct_completion_t *comp)
 {
-    return srd_list_post(tl_ep, BASE_OUT_GET_ZCOPY, sgl, comp);
+    return srd_list_start(tl_ep, BASE_OUT_GET_ZCOPY, sgl, comp);
 }

@@ -4,6 +4,7 @@
 #include "ud_mtu.h"
 #include "ud_timer.h"
 
+#include <uct/ib/base/base_checked.h>
 #include <uct/ib/base/base_counters.h>
 #include <uct/ib/base/base_address.h>
 #include <uct/ib/base/base_vfs.h>
@@ -87,6 +88,7 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
     }
     iface = (ud_iface_t*)base;
     ud_lock_init(iface);
+    base_checked_ops(base);
     ud_timer_start(iface, ud->timer);
     *iface_p = (uct_iface_h)iface;
     return UCS_OK;

@@ -2,11 +2,9 @@
 #include "ud_lock.h"
 #include "ud_timer.h"
 
-#include <uct/ib/base/base_am.h>
-#include <uct/ib/base/base_arm.h>
 #include <uct/ib/base/base_ep.h>
 #include <uct/ib/base/base_flow.h>
-#include <uct/ib/base/base_flush.h>
+#include <uct/ib/base/base_ops.h>
 #include <uct/ib/base/base_pending.h>
 #include <uct/ib/base/base_progress.h>
 
@@ -25,63 +23,42 @@ void ud_lock_init(ud_iface_t *iface)
     pthread_mutexattr_destroy(&attr);
 }
 
-/* Does `_call` under the lock of `_iface` and returns what it returned. */
-#define UD_LOCKED(_iface, _call)              \
-    do {                                      \
-        ud_iface_t *ud_locked = (_iface);     \
-        ud_lock(ud_locked);                   \
-        __typeof__(_call) ud_result = _call;  \
-        ud_unlock(ud_locked);                 \
-        return ud_result;                     \
-    } while (0)
+#define UD_IFACE_OF_ep(_ep)       ud_ep_iface(_ep)
+#define UD_IFACE_OF_iface(_iface) ((ud_iface_t*)(_iface))
 
-/* The same for calls that send or receive: the core measures round trips. */
-#define UD_LOCKED_TIMED(_iface, _call)        \
-    do {                                      \
-        ud_iface_t *ud_timed = (_iface);      \
-        ud_lock(ud_timed);                    \
-        base_flow_clock(&ud_timed->super);    \
-        __typeof__(_call) ud_result = _call;  \
-        ud_unlock(ud_timed);                  \
-        return ud_result;                     \
-    } while (0)
+/* Defines ud_NAME: `_call` under the lock, by a clock that was just read: the
+ * core measures round trips. */
+#define UD_LOCKED_CALL(_returns, _name, _params, _iface, _call) \
+    static _returns ud_##_name _params \
+    { \
+        ud_iface_t *ud_iface = _iface; \
+        _returns    ud_result; \
+        \
+        ud_lock(ud_iface); \
+        base_flow_clock(&ud_iface->super); \
+        ud_result = _call; \
+        ud_unlock(ud_iface); \
+        return ud_result; \
+    }
 
-static ucs_status_t ud_ep_am_short(uct_ep_h ep, uint8_t id, uint64_t header,
-                                   const void *payload, unsigned length)
-{
-    UD_LOCKED_TIMED(ud_ep_iface(ep),
-                    base_am_short(ep, id, header, payload, length));
-}
+#define UD_LOCKED_AM(_returns, _name, _params, _args, ...) \
+    UD_LOCKED_CALL(_returns, _name, _params, ud_ep_iface(ep), \
+                   base_iface_ops._name _args)
+#define UD_LOCKED(_returns, _name, _params, _args, _of, ...) \
+    UD_LOCKED_CALL(_returns, _name, _params, UD_IFACE_OF_##_of(_of), \
+                   base_iface_ops._name _args)
 
-static ucs_status_t ud_ep_am_short_iov(uct_ep_h ep, uint8_t id,
-                                       const uct_iov_t *iov, size_t iovcnt)
-{
-    UD_LOCKED_TIMED(ud_ep_iface(ep), base_am_short_iov(ep, id, iov, iovcnt));
-}
-
-static ssize_t ud_ep_am_bcopy(uct_ep_h ep, uint8_t id,
-                              uct_pack_callback_t pack_cb, void *arg,
-                              unsigned flags)
-{
-    UD_LOCKED_TIMED(ud_ep_iface(ep),
-                    base_am_bcopy(ep, id, pack_cb, arg, flags));
-}
-
-static ucs_status_t ud_ep_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
-                                   unsigned header_length, const uct_iov_t *iov,
-                                   size_t iovcnt, unsigned flags,
-                                   uct_completion_t *comp)
-{
-    UD_LOCKED_TIMED(ud_ep_iface(ep),
-                    base_am_zcopy(ep, id, header, header_length, iov, iovcnt,
-                                  flags, comp));
-}
-
-static ucs_status_t
-ud_ep_pending_add(uct_ep_h ep, uct_pending_req_t *req, unsigned flags)
-{
-    UD_LOCKED(ud_ep_iface(ep), base_pending_add(ep, req, flags));
-}
+BASE_OPS_AM(UD_LOCKED_AM)
+BASE_OPS_FLUSH(UD_LOCKED)
+UD_LOCKED(ucs_status_t, ep_check,
+          (uct_ep_h ep, unsigned flags, uct_completion_t *comp),
+          (ep, flags, comp), ep)
+UD_LOCKED(ucs_status_t, iface_event_arm, (uct_iface_h iface, unsigned events),
+          (iface, events), iface)
+UD_LOCKED_CALL(unsigned, iface_progress, (uct_iface_h iface),
+               (ud_iface_t*)iface, base_progress_any(iface))
+UD_LOCKED_CALL(ucs_status_t, ep_invalidate, (uct_ep_h ep), ud_ep_iface(ep),
+               base_ep_invalidate(ep))
 
 static void ud_ep_pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
                                 void *arg)
@@ -91,23 +68,6 @@ static void ud_ep_pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
     ud_lock(iface);
     base_pending_purge(ep, cb, arg);
     ud_unlock(iface);
-}
-
-static ucs_status_t
-ud_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
-{
-    UD_LOCKED(ud_ep_iface(ep), base_flush_ep(ep, flags, comp));
-}
-
-static ucs_status_t ud_ep_fence(uct_ep_h ep, unsigned flags)
-{
-    UD_LOCKED(ud_ep_iface(ep), base_flush_ep_fence(ep, flags));
-}
-
-static ucs_status_t
-ud_ep_check(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
-{
-    UD_LOCKED(ud_ep_iface(ep), base_ep_check(ep, flags, comp));
 }
 
 static ucs_status_t ud_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
@@ -132,49 +92,23 @@ static void ud_ep_destroy(uct_ep_h ep)
     ud_unlock(iface);
 }
 
-static ucs_status_t
-ud_iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
-{
-    UD_LOCKED((ud_iface_t*)iface, base_flush_iface(iface, flags, comp));
-}
-
-static ucs_status_t ud_iface_fence(uct_iface_h iface, unsigned flags)
-{
-    UD_LOCKED((ud_iface_t*)iface, base_flush_iface_fence(iface, flags));
-}
-
-static unsigned ud_iface_progress(uct_iface_h iface)
-{
-    UD_LOCKED_TIMED((ud_iface_t*)iface, base_progress_any(iface));
-}
-
-static ucs_status_t ud_iface_event_arm(uct_iface_h iface, unsigned events)
-{
-    UD_LOCKED((ud_iface_t*)iface, base_arm_events(iface, events));
-}
+#define UD_LOCK_SET(_returns, _name, ...) ops->_name = ud_##_name;
 
 void ud_lock_ops(uct_iface_ops_t *ops)
 {
-    ops->ep_am_short      = ud_ep_am_short;
-    ops->ep_am_short_iov  = ud_ep_am_short_iov;
-    ops->ep_am_bcopy      = ud_ep_am_bcopy;
-    ops->ep_am_zcopy      = ud_ep_am_zcopy;
-    ops->ep_pending_add   = ud_ep_pending_add;
+    BASE_OPS_AM(UD_LOCK_SET)
+    BASE_OPS_FLUSH(UD_LOCK_SET)
     ops->ep_pending_purge = ud_ep_pending_purge;
-    ops->ep_flush         = ud_ep_flush;
-    ops->ep_fence         = ud_ep_fence;
     ops->ep_check         = ud_ep_check;
     ops->ep_create        = ud_ep_create;
     ops->ep_destroy       = ud_ep_destroy;
-    ops->iface_flush      = ud_iface_flush;
-    ops->iface_fence      = ud_iface_fence;
     ops->iface_progress   = ud_iface_progress;
     ops->iface_event_arm  = ud_iface_event_arm;
 }
 
 ucs_status_t ud_lock_invalidate(uct_ep_h ep)
 {
-    UD_LOCKED(ud_ep_iface(ep), base_ep_invalidate(ep));
+    return ud_ep_invalidate(ep);
 }
 
 void ud_lock_release_desc(uct_recv_desc_t *self, void *desc)
