@@ -3,6 +3,7 @@
  * for a time, and left alone where nothing does. */
 #include "uct_entity.h"
 
+#include <fcntl.h>
 #include <fstream>
 #include <poll.h>
 #include <sys/timerfd.h>
@@ -130,6 +131,11 @@ protected:
         EXPECT_EQ(0, timerfd_gettime(timer, &spec));
         return (left() != 0) && (spec.it_value.tv_sec == 0) &&
                (spec.it_value.tv_nsec <= ns);
+    }
+
+    static int open_null()
+    {
+        return ::open("/dev/null", O_RDWR | O_CLOEXEC);
     }
 
     bool ran_out(int milliseconds = 0) const
@@ -265,4 +271,20 @@ TEST_F(UctArm, broken_device__lets_its_program_sleep)
         a->progress();
     }
     EXPECT_LT(wakes, 10u) << "times of ud's core apart";
+}
+
+/* Arming fails, as epoll_ctl may (ENOSPC), before any endpoint is there: the end
+ * of the interface is nothing that was delivered. UCP asserts so. */
+TEST_F(UctArm, fails__progress_counts_nothing)
+{
+    Entity entity;
+    int event_fd, null_fd = open_null();
+
+    ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(entity.iface(), &event_fd));
+    ASSERT_EQ(event_fd, dup2(null_fd, event_fd)); /* no epoll any more */
+    EXPECT_EQ(UCS_ERR_BUSY, uct_iface_event_arm(entity.iface(),
+                                                UCT_EVENT_RECV));
+    EXPECT_EQ(0u, uct_iface_progress(entity.iface()));
+    EXPECT_EQ(UCS_OK, uct_iface_event_arm(entity.iface(), UCT_EVENT_RECV));
+    close(null_fd);
 }

@@ -103,6 +103,7 @@ static unsigned base_iface_cancel_acked(base_iface_t *iface)
 unsigned base_device_lost(base_iface_t *iface)
 {
     base_ep_t *ep;
+    unsigned   count = 0;
 
     if (iface->qp.qp == NULL) {
         return 0;
@@ -113,7 +114,7 @@ unsigned base_device_lost(base_iface_t *iface)
     iface->rxq.qp       = NULL; /* nothing is posted any more */
     iface->ops.free_ctl = NULL;
     iface->ctl_ops      = 0;
-    for (ep = iface->alive; ep != NULL; ep = ep->list_next) {
+    for (ep = iface->alive; ep != NULL; ep = ep->list_next, ++count) {
         /* its event follows */
         base_fail_ep(ep, UCS_ERR_IO_ERROR, FLOW_SEND_ERROR);
     }
@@ -121,6 +122,6 @@ unsigned base_device_lost(base_iface_t *iface)
         /* else the core has its messages sent again */
         base_fail_ep(ep, UCS_ERR_CANCELED, FLOW_SEND_ERROR);
     }
-    return 1 + (iface->acked ? base_iface_cancel_acked(iface) :
-                               base_iface_cancel_ops(iface));
+    return count + (iface->acked ? base_iface_cancel_acked(iface) :
+                                   base_iface_cancel_ops(iface));
 }
