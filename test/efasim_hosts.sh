@@ -282,6 +282,13 @@ file_limit() {
         grep 'dev/shm' "$CHECK_LOG.files"; then
         fail "$(<"$CHECK_LOG.files")"
     fi
+    # nor has the run ended because there is too little address space
+    "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -v 1500000 && exec $verbs \
+        --gtest_brief=1 --gtest_filter=mr.access_flags" >"$CHECK_LOG.space" 2>&1
+    if ! grep -q 'efasim.*no fabric.*(ulimit -v)' "$CHECK_LOG.space" ||
+        grep 'ended' "$CHECK_LOG.space"; then
+        fail "$(<"$CHECK_LOG.space")"
+    fi
 }
 
 # A fabric of that name and another user is told of by the run that makes one;

@@ -4,8 +4,8 @@
 #include "channel.h"
 #include "config.h"
 #include "device_cmds.h"
-
 #include "efasim/fabric/folder.h"
+#include "efasim/fabric/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,6 +41,7 @@ static struct fabric *device_fabric(const char *path)
 static int device_attach(struct drv_dev *dev)
 {
     char path[FABRIC_PATH_MAX];
+    const char *advice;
     int err;
 
     if (drv_config_fabric_path(path) == NULL) {
@@ -55,13 +56,16 @@ static int device_attach(struct drv_dev *dev)
         return 0;
     }
 
-    err = errno;
+    err    = errno;
+    advice = fabric_process_advice(err);
     if (err == EPERM) {
         drv_log("%s", fabric_folder_say(path));
-    } else {
+    } else if ((err == ENOENT) || (err == ENOSPC) || (*advice == '\0')) {
         drv_log("no fabric at %s (%s): has the `efasim run` that made it "
                 "ended, or are %d processes and devices attached?", path,
                 strerror(err), SIM_SLOTS);
+    } else {
+        drv_log("no fabric at %s: %s%s", path, strerror(err), advice);
     }
     if (dev->fabric != NULL) {
         fabric_forget(dev->fabric);
