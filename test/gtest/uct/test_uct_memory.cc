@@ -293,6 +293,38 @@ TEST_F(UctMemory, invalidation__has_its_old_name_too)
     EXPECT_TRUE(attr.cap.flags & UCT_MD_FLAG_INVALIDATE);
 }
 
+/* As UCX wants it of domains, where it checks parameters: only what was packed
+ * to be invalidated is. The handle stays valid. */
+TEST_F(UctMemory, invalidation__needs_a_key_that_was_packed_for_it)
+{
+    open();
+    const uint64_t all = ~0ull; /* fields; the flag is the first in all UCX */
+    struct {
+        uint64_t fields;
+        unsigned flags;
+        uct_mem_h memh;
+        uct_completion_t *comp;
+    } params = {all, 1, nullptr, nullptr};
+    auto dereg = reinterpret_cast<ucs_status_t (*)(uct_md_h, void *)>(
+            dlsym(RTLD_DEFAULT, "uct_md_mem_dereg_v2"));
+    bool checks = uct_md_mkey_pack(a->md(),
+                                   reinterpret_cast<uct_mem_h>(a->md()),
+                                   nullptr) == UCS_ERR_INVALID_PARAM;
+    Mapping memory(4096);
+    Completion comp;
+    uint8_t packed[64];
+
+    ASSERT_EQ(UCS_OK, reg(*a, memory.data(), memory.size(), &params.memh));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(a->md(), params.memh, packed));
+    params.comp = &comp.uct;
+    EXPECT_EQ(checks ? UCS_ERR_INVALID_PARAM : UCS_OK,
+              dereg(a->md(), &params));
+    EXPECT_EQ(checks ? 0 : 1, comp.done);
+    if (checks) {
+        EXPECT_EQ(UCS_OK, uct_md_mem_dereg(a->md(), params.memh));
+    }
+}
+
 TEST_F(UctMemory, advice__inside_a_registration_only)
 {
     open();

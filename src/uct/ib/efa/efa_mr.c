@@ -162,6 +162,7 @@ static efa_memh_t *efa_memh_get(efa_md_t *md)
         md->memh_free = memh->next;
         memh->md      = md;
         memh->before  = NULL;
+        memh->may_end = 0;
     }
     pthread_mutex_unlock(&md->memh_lock);
     return memh;
@@ -346,16 +347,18 @@ ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h handle, int write)
     return (err == 0) ? UCS_OK : efa_mr_status(err);
 }
 
+static void
+efa_memh_dereg(efa_memh_t *memh, int invalidate, uct_completion_t *comp);
+
 /* It is deregistered: so be what it replaced. */
 static void
 efa_memh_end(efa_memh_t *memh, int invalidate, uct_completion_t *comp)
 {
-    efa_md_t   *md     = memh->md;
     efa_memh_t *before = memh->before;
 
     efa_memh_put(memh);
     if (before != NULL) {
-        efa_mem_dereg(&md->super, before, invalidate, comp);
+        efa_memh_dereg(before, invalidate, comp);
     } else if (invalidate) {
         ucx_completion_done(comp, UCS_OK);
     }
@@ -368,6 +371,24 @@ static void efa_memh_gone(efa_rcache_gone_t *gone)
     efa_memh_end(memh, 1, memh->comp);
 }
 
+static void
+efa_memh_dereg(efa_memh_t *memh, int invalidate, uct_completion_t *comp)
+{
+    efa_md_t *md = memh->md;
+
+    if (memh->region == NULL) {
+        efa_mr_dereg(md, memh->mr);
+    } else if (invalidate) {
+        memh->comp      = comp;
+        memh->gone.func = efa_memh_gone;
+        efa_rcache_invalidate(&md->cache, memh->region, &memh->gone);
+        return;
+    } else {
+        efa_rcache_put(&md->cache, memh->region);
+    }
+    efa_memh_end(memh, invalidate, comp);
+}
+
 ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
                            uct_completion_t *comp)
 {
@@ -377,18 +398,11 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
     if (!efa_memh_is_of(handle, md)) {
         return efa_memh_refuse(md, handle);
     }
-    if (memh->region == NULL) {
-        efa_mr_dereg(md, memh->mr);
-    } else if (invalidate) {
-        memh->comp      = comp;
-        memh->gone.func = efa_memh_gone;
-        efa_rcache_invalidate(&md->cache, memh->region, &memh->gone);
-        return UCS_OK;
-    } else {
-        efa_rcache_put(&md->cache, memh->region);
+    if (invalidate && !memh->may_end &&
+        ucx_host_checks_params(super->host, (uct_md_h)super)) {
+        return UCS_ERR_INVALID_PARAM; /* UCX's word for it; it would work */
     }
-
-    efa_memh_end(memh, invalidate, comp);
+    efa_memh_dereg(memh, invalidate, comp);
     return UCS_OK;
 }
 
@@ -415,10 +429,10 @@ efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer)
 {
     uint32_t rkey;
 
-    (void)invalidate; /* every key of ours ends with its registration */
     if (!efa_memh_is_of(memh, (efa_md_t*)md)) {
         return efa_memh_refuse((efa_md_t*)md, memh);
     }
+    ((efa_memh_t*)memh)->may_end |= invalidate;
     if (!efa_memh_is_full(memh, (efa_md_t*)md)) {
         /* the peer may want to write: a key for reads, where it must be */
         (void)efa_memh_strengthen((efa_md_t*)md, memh);

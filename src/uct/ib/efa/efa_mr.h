@@ -17,6 +17,7 @@ struct efa_memh {
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     int                  is_host; /* no GPU's memory, for sure */
+    int                  may_end; /* a key was packed to be invalidated */
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */
