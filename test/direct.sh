@@ -106,16 +106,6 @@ one-ring|'
         sid efa2 || fail "status $?"
 }
 
-# Each mutant of the direct path dies, in sid.
-direct_mutants() {
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "mutants are of the plain module"
-    "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
-        skip_here "Debian sid is not made here"
-    overruns_expected # of two mutants
-    python3 "$TEST_DIR/mutants/direct.py" "$TEST_DIR/.." "$BUILD" \
-        "$(full && echo 1 || echo 2)" || exit 1
-}
-
 # uct_fault where the module works directly: those calls of the data path that
 # may fail are not made.
 direct_fault() {

@@ -559,7 +559,6 @@ suite_run() {
     ci && check direct_alone 240 uct_in_sid direct srd --eager
     full && check direct_alone_ucp 600 direct_alone_ucp
     ci && check direct_alone_ud 240 uct_in_sid direct ud --eager
-    ci && check direct_mutants 400 direct_mutants
     ci && check direct_instructions 240 direct_instructions
     ci && check direct_ucp 60 ucp_put sid --reorder 0.3
     if full; then

@@ -21,11 +21,29 @@ cpu_copy() {
     dies_of_cpu
 }
 
-# mutant NAME: the module with that fault, in the folder $CHECK_LOG.mutant.
+# mutant NAME: the module with that fault, in the folder $CHECK_LOG.mutant: it looks
+# with the CPU at what it is to read into (cpu), at a message that it is to send
+# (cpu-message), or keeps the registration of memory that was freed (stale).
 mutant() {
+    local look='(void)*(volatile const char*)iov->buffer;' old
     rm -rf "$CHECK_LOG.mutant"
-    python3 "$TEST_DIR/gpu/mutant.py" "$TEST_DIR/.." "$BUILD" \
-        "$CHECK_LOG.mutant" "$1" || fail "no mutant"
+    case $1 in
+    cpu)
+        old='    return srd_rma_zcopy(tl_ep, BASE_OUT_GET_ZCOPY,'
+        set -- uct/ib/srd/srd_get.c "$old" "    $look"$'\n'"$old"
+        ;;
+    cpu-message)
+        old='        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey('
+        set -- uct/ib/base/base_am.c "$old" "        $look"$'\n'"$old"
+        ;;
+    stale)
+        old=$'    efa_rcache_unmapped(&md->cache, (uintptr_t)address,\n'
+        old+=$'                        (uintptr_t)address + length);\n'
+        set -- uct/ib/efa/efa_mr.c "$old" $'    (void)md, (void)address, (void)length;\n'
+        ;;
+    esac
+    python3 "$TEST_DIR/mutants/broken.py" "$TEST_DIR/.." "$BUILD" \
+        "$CHECK_LOG.mutant" "$@" || fail "no mutant"
 }
 
 # no_wrong_bytes WHAT: whatever else went wrong.
@@ -41,7 +59,7 @@ cpu_mutant() {
     mutant "$1"
     rendezvous_direct
     [ "$1" != cpu-message ] || export UCX_ZCOPY_THRESH=1 UCX_RNDV_THRESH=inf
-    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair "${@:2}" -- --tests tag \
+    ! SRDRUN=$CHECK_LOG.mutant/bin/srdrun gpu_pair "${@:2}" -- --tests tag \
         --min 4096 --max 65536 --iters 0 || fail "the mutant lives"
     dies_of_cpu
     rm -rf "$CHECK_LOG.mutant"
@@ -69,7 +87,7 @@ reuse_mutant() {
     UCX_PROTO_ENABLE=n gpu_ucx $OLD
     mutant stale
     rendezvous_direct
-    ! SRDRUN=$CHECK_LOG.mutant/module1/bin/srdrun gpu_pair --peer-memory \
+    ! SRDRUN=$CHECK_LOG.mutant/bin/srdrun gpu_pair --peer-memory \
         --no-dmabuf -- --tests none --reuse 50 --max 65536 --whole-pages ||
         fail "the mutant lives"
     grep 'FAIL: 65536 bytes in device memory: wrong at' "$GPU_LOG" ||

@@ -27,7 +27,7 @@ test_gpu_cudart_sources = test/gpu/cuda/cudart.c
 test_gpu_cudart_ldflags = $(gpu_ldflags) \
 	-Wl,--version-script=$(srcdir)/test/gpu/cuda
 EXTRA_DIST += test/gpu/cuda/cudart12.map test/gpu/cuda/cudart13.map \
-	test/gpu/facts.txt test/gpu/mutant.py test/gpu/on-hardware.sh \
+	test/gpu/facts.txt test/gpu/on-hardware.sh \
 	test/gpu/pictures.py test/gpu/ucx.sh \
 	test/gpu/python/device_memory.py test/gpu/python/nixl_vram.py \
 	test/gpu/python/ucx_near.py test/gpu/python/ucxx_device.py

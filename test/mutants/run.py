@@ -1,302 +1,181 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build each mutant of the core and run its tests on it: unit tests, simulator,
-explorer, rates; and each of the transport (module.py).
-usage: run.py SOURCE_DIR BUILD_DIR [EVERY]
-EVERY 5: only each fifth mutant, and only until one of the tests catches it.
-Every mutant must be caught (P15): by a failing test, a failing seed, a crash
-or a run that does not end. Prints a table; exit status 1 if one survives."""
+"""Break lines of a part of the source (mutator.py), one at a time, and run its tests
+(areas.py) until one fails.
+usage: run.py [--jobs N] [--one-of N | --count N] [--match REGEX] AREA SOURCE_DIR BUILD_DIR
+N of --one-of: about one mutant of N; --count: so many; which, their names decide,
+not chance. A mutant that compiles to the same code, or that survivors.txt names,
+does not run. A line each; exit status 1 if another survives (P15)."""
 
+import argparse
+import concurrent.futures
+import filecmp
 import glob
 import os
+import queue
+import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
-import time
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from module import TESTS, Module  # noqa: E402
-from table import MUTANTS  # noqa: E402
-from transport import TRANSPORT  # noqa: E402
-
-KINDS = {"gtest": ("test/gtest/flow", "test/driver"),
-         "sim": ("test/sim", "test/driver"),
-         "rate": ("test/sim", "test/driver"),
-         "link": ("test/sim", "test/driver"),
-         "model": ("test/model",)}
-# Files of test/sim: those of "rate" and "link"; for "sim" all but these and programs of
-# their own.
-ONLY = {"rate": ("rate.cc", "rate_host.cc", "rate_phases.cc", "rate_report.cc",
-                 "rate_trickle.cc"),
-        "link": ("link.cc", "link_host.cc", "link_ideal.cc",
-                 "link_network.cc")}
-NOT_SIM = ONLY["rate"] + ONLY["link"] + ("scale.cc", "crowd.cc")
-CFLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-ffreestanding"]
-CXXFLAGS = ["-std=gnu++17", "-O1", "-g"]
+from areas import AREAS  # noqa: E402
+from mutator import mutants  # noqa: E402
 
 
-def compile_all(jobs):
-    """Run compile commands, two at a time."""
-    running = []
-    for job in jobs:
-        running.append(subprocess.Popen(job))
-        if len(running) == 2:
-            if running.pop(0).wait() != 0:
-                sys.exit("cannot compile: " + " ".join(job))
-    for process in running:
-        if process.wait() != 0:
-            sys.exit("cannot compile a mutant")
+def judge(memory, seconds, environment, command):
+    """(CPU time it used, None if it passed, else how it failed); too much CPU
+    time ends a hang."""
+    def limits():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if memory:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    program = subprocess.Popen(command, env={**os.environ, **environment},
+                               stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, preexec_fn=limits)
+    _, status, usage = os.wait4(program.pid, 0)
+    used = usage.ru_utime + usage.ru_stime
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return used, ("hangs" if number in (signal.SIGXCPU, signal.SIGKILL)
+                      else f"signal {number}")
+    return used, f"status {status >> 8}" if status else None
 
 
-class Builder:
-    def __init__(self, source, build):
-        self.source = source
-        self.build = build
-        self.work = os.path.join(build, "mutants")
-        self.core = sorted(f for f in os.listdir(source + "/src/flow")
-                           if f.endswith(".c"))
-        self.recorder = sorted(f for f in os.listdir(source + "/src/record")
-                               if f.endswith(".c"))
-        self.tests = {
-            kind: sorted(os.path.join(source, folder, f)
-                         for folder in folders
-                         for f in os.listdir(os.path.join(source, folder))
-                         if f.endswith(".cc") and self.belongs(kind, f))
-            for kind, folders in KINDS.items()}
+class Runner:
+    def __init__(self, area, jobs):
+        self.area = area
+        self.trees = queue.Queue()
+        for number in range(jobs):
+            tree = f"{area.work}/{number}"
+            shutil.copytree(area.source + "/src", tree + "/src")
+            self.trees.put(tree)
+        self.sound = f"{area.work}/sound"
+        os.makedirs(self.sound)
+        area.link(self.sound, {})
+        self.seconds = {}
+        self.lock = threading.Lock()
 
-    @staticmethod
-    def belongs(kind, name):
-        """Is a file of a folder of this kind part of its program?"""
-        if kind in ONLY:
-            return name in ONLY[kind] or name == "driver.cc"
-        return name not in NOT_SIM
+    def limit(self, words):
+        """Thrice the CPU time that the unchanged one needs."""
+        with self.lock:
+            if words not in self.seconds:
+                used, failed = judge(self.area.memory, 300,
+                                     *self.area.command(self.sound, words))
+                if failed:
+                    sys.exit(f"unchanged it fails already: {words}: {failed}")
+                self.seconds[words] = int(3 * used) + 2
+            return self.seconds[words]
 
-    def objects(self, tree, out, core, tests, recorder=()):
-        """Compile core files, tests and the recorder (of the simulator)
-        against a tree into out."""
-        jobs = []
-        for name in core:
-            jobs.append(["gcc", *CFLAGS, "-I", tree, "-c",
-                         f"{tree}/flow/{name}", "-o", f"{out}/{name}.o"])
-        for name in recorder:
-            jobs.append(["gcc", "-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE",
-                         "-I", tree, "-I", self.source + "/src", "-c",
-                         f"{self.source}/src/record/{name}", "-o",
-                         f"{out}/{name}.o"])
-        for kind in tests:
-            for path in self.tests[kind]:
-                target = f"{out}/{kind}_{os.path.basename(path)}.o"
-                jobs.append(["g++", *CXXFLAGS, "-I", tree, "-I",
-                             self.source + "/src", "-I",
-                             self.source + "/test", "-I",
-                             os.path.dirname(path), "-c", path, "-o", target])
-        compile_all(jobs)
-
-    def base(self):
-        """The sound core and the tests: the build's own objects of these,
-        unless it has sanitizers, which the core here has not."""
-        shutil.rmtree(self.work, ignore_errors=True)
-        out = self.work + "/base"
-        os.makedirs(out)
-        self.objects(self.source + "/src", out, self.core, (), self.recorder)
-        for kind, paths in self.tests.items():
-            built = [self.built(kind, path) for path in paths]
-            if "SRD_SANITIZE" in os.environ or not all(built):
-                self.objects(self.source + "/src", out, (), (kind,))
-                continue
-            for path, file in zip(paths, built):
-                os.symlink(file, f"{out}/{kind}_{os.path.basename(path)}.o")
-        return out
-
-    def built(self, kind, path):
-        """The object that make made of a test for a program of this kind."""
-        folder = os.path.join(self.build, os.path.relpath(
-            os.path.dirname(path), self.source))
-        stem = os.path.basename(path)[:-3]
-        for file in glob.glob(f"{folder}/*-{stem}.o"):
-            if not folder.endswith("driver") or kind in file:
-                return file
-        return None
-
-    def link(self, own, base, kind):
-        """Objects of own where it has them, else of base."""
-        names = [n + ".o" for n in self.core]
-        names += [f"{kind}_{os.path.basename(p)}.o" for p in self.tests[kind]]
-        if kind == "sim":
-            names += [name + ".o" for name in self.recorder]
-        objects = [f"{own}/{n}" if os.path.exists(f"{own}/{n}")
-                   else f"{base}/{n}" for n in names]
-        libs = ["-lgtest", "-lgtest_main", "-lpthread"] if kind == "gtest" \
-            else []
-        subprocess.run(["g++", *objects, *libs, "-o", f"{own}/{kind}"],
-                       check=True)
-        return f"{own}/{kind}"
-
-    def check_table(self):
-        """Each text must occur once, of mutants that do not run this time,
-        too."""
-        for what, name, old, _ in MUTANTS:
-            with open(f"{self.source}/src/flow/{name}",
-                      encoding="utf-8") as file:
-                count = file.read().count(old)
-            if count != 1:
-                sys.exit(f"mutant '{what}': its text occurs {count} times in "
-                         f"{name}, not once; bring test/mutants/table.py up to "
-                         "date")
-
-    def mutate(self, number, mutant):
-        _, name, old, new = mutant
-        tree = f"{self.work}/{number}"
-        for folder in ("flow", "util"):
-            shutil.copytree(f"{self.source}/src/{folder}", f"{tree}/{folder}")
-        path = f"{tree}/flow/{name}"
-        with open(path, encoding="utf-8") as file:
+    def compiled(self, tree, mutant, path):
+        """{object: the mutant's}, without those that are the same code. None:
+        it is no C."""
+        own = {}
+        with open(f"{tree}/{path}", encoding="utf-8") as file:
             text = file.read()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace(old, new))
-        if name.endswith(".h"):
-            self.objects(tree, tree, self.core, KINDS, self.recorder)
-        else:
-            self.objects(tree, tree, [name], ())
-        return tree
+        for mine in self.area.users(path):
+            out = f"{tree}/{os.path.basename(mine)}"
+            sound = out + ".sound"
+            if not os.path.exists(sound):
+                self.area.compile(tree, mine, sound)
+            with open(f"{tree}/{path}", "w", encoding="utf-8") as file:
+                file.write(mutant.apply(text))
+            good = self.area.compile(tree, mine, out)
+            with open(f"{tree}/{path}", "w", encoding="utf-8") as file:
+                file.write(text)
+            if not good:
+                return None
+            if not filecmp.cmp(out, sound, False):
+                own[mine] = out
+        return own
+
+    def look(self, item):
+        """(mutant, what became of it)."""
+        path, mutant = item
+        tree = self.trees.get()
+        try:
+            own = self.compiled(tree, mutant, path)
+            if not own:
+                return mutant, "no C" if own is None else "same code"
+            self.area.link(tree, own)
+            for words in self.area.commands:
+                seconds = self.limit(words)
+                how = judge(self.area.memory, seconds,
+                            *self.area.command(tree, words))[1]
+                if how:
+                    return mutant, f"caught by {words}: {how}"
+            return mutant, "SURVIVES"
+        finally:
+            self.trees.put(tree)
 
 
-# Seconds that the sound build took for a command, by the command's own arguments.
-SOUND_SECONDS = {}
+def survivors(area):
+    """{name: why}"""
+    known = {}
+    path = os.path.dirname(os.path.abspath(__file__)) + f"/{area}.txt"
+    if not os.path.exists(path):
+        return known
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("  "):
+                known[name] = line.strip()
+            elif line.strip() and not line.startswith("#"):
+                name = line.strip()
+                known[name] = None
+    return known
 
 
-def limit(key):
-    """After how many seconds a run of a mutant hangs: ten times what the sound
-    build took on this machine, which may be busy. At most two minutes."""
-    if key not in SOUND_SECONDS:
-        return 120
-    return min(max(15, 10 * SOUND_SECONDS[key]), 120)
-
-
-def caught_by(command, key):
-    """None: it passed, and how long it took is kept if it is the first to do
-    so under this key. Else how it failed."""
-    began = time.monotonic()
-    # timeout ends all of its process group: what efasim run has started, too
-    result = subprocess.run(["timeout", "-k", "1", f"{limit(key):.1f}", *command],
-                            stdout=subprocess.PIPE, check=False,
-                            stderr=subprocess.STDOUT)
-    if result.returncode in (124, 137):
-        return "hangs"
-    if result.returncode == 0:
-        SOUND_SECONDS.setdefault(key, time.monotonic() - began)
-        return None
-    text = result.stdout.decode(errors="replace").splitlines()
-    marks = [line for line in text
-             if line.startswith(("[  FAILED  ]", "FAIL ", "BROKEN")) or
-             line.endswith(": Failure")]
-    if marks: # where a signal follows, gtest's own (--gtest_break_on_failure)
-        return os.path.basename(marks[0].strip())[:60]
-    return (f"crashes (signal {result.returncode - 128})"
-            if result.returncode > 128 else "fails")
-
-
-SEEDS = ["--plan", "small", "--count", "2"]
-COMMANDS = {
-    "gtest": [["--gtest_brief=1"]],
-    "model": [["srd", "2", "2", "0", "1", "1"],
-              ["ud", "2", "2", "0", "1", "1"],
-              ["--eager", "srd", "2", "2", "2", "0", "0"],
-              ["--recalls", "2", "--buffers", "1", "srd", "4", "5", "0", "1",
-               "0"],
-              ["--lap", "2", "--eager", "srd", "1", "4", "4", "0", "0"],
-              ["--errors", "1", "--eager", "srd", "1", "1", "1", "0", "0"],
-              ["--twin", "1", "0", "--eager", "srd", "1", "1", "0", "1", "0"],
-              ["--third", "0", "1", "--eager", "srd", "1", "0", "1", "1", "0"],
-              ["--reborn", "0", "1", "--eager", "srd", "1", "0", "1", "1",
-               "0"],
-              ["--reborn", "0", "1", "--eager", "ud", "1", "0", "1", "1", "0"],
-              ["--pings", "2", "srd", "1", "1", "1", "0", "0"],
-              ["--held", "3", "ud", "2", "2", "0", "1", "0"]],
-    "rate": [["idle", "shares", "incast", "phases", "turns", "pingpong"]],
-    "link": [[]],
-    "sim": [SEEDS, SEEDS + ["--wrap"]]}
-
-
-def test(programs, until_caught=False):
-    """How each kind of test sees a build: {kind: None or how it failed}."""
-    seen = {}
-    for kind, program in programs:
-        if not (until_caught and any(seen.values())):
-            found = None
-            for arguments in COMMANDS[kind]:
-                found = found or caught_by([program(), *arguments],
-                                           (kind, *arguments))
-            seen[kind] = found
-    return seen
-
-
-def report(number, mutant, seen):
-    """A line of the table. Returns whether it survived."""
-    caught = any(seen.values())
-    print(f"{number:2} {'caught  ' if caught else 'SURVIVES'} {mutant[0]:38}",
-          *(f"{kind}: {how or '-'}" for kind, how in seen.items()),
-          sep=" | ", flush=True)
-    return not caught
-
-
-def judge(module, tree, transport):
-    """None: the tests of this transport pass. Else how they fail."""
-    found = None
-    for number, command in enumerate(module.commands(tree, transport)):
-        found = found or caught_by(command, (transport, number))
-    return found
-
-
-def run_transport(builder, every):
-    """Mutants of the transport: how many were tried, how many survive. None of
-    a build with sanitizers, whose objects go with others of their kind."""
-    if "SRD_SANITIZE" in os.environ:
-        return 0, 0
-    module = Module(builder.source, builder.build, builder.work)
-    wrong = module.check(TRANSPORT)
-    if wrong:
-        sys.exit(f"mutant '{wrong}': its text does not occur once; bring "
-                 "test/mutants/transport.py up to date")
-    sound = module.mutate(0, None)
-    for transport in TESTS:
-        failed = judge(module, sound, transport)
-        if failed:
-            sys.exit(f"the unchanged {transport} fails already: {failed}")
-    chosen = list(enumerate(TRANSPORT, 1))[::every]
-    alive = 0
-    for number, mutant in chosen:
-        tree = module.mutate(number, mutant)
-        transport = mutant[0].split(":")[0]
-        alive += report(number, mutant,
-                        {transport: judge(module, tree, transport)})
-        shutil.rmtree(tree)
-    return len(chosen), alive
+def choose(area, options, known):
+    """[(path, mutant)]"""
+    every = []
+    for folder in area.folders:
+        for path in sorted(glob.glob(f"{area.source}/{folder}/*.[ch]")):
+            if os.path.basename(path) not in area.spared:
+                with open(path, encoding="utf-8") as file:
+                    every += [(os.path.relpath(path, area.source), mutant)
+                              for mutant in mutants(os.path.basename(path),
+                                                    file.read())]
+    stale = set(known) - {mutant.name for _, mutant in every}
+    if stale:
+        sys.exit("no such mutants any more: " + "; ".join(sorted(stale)))
+    every = [each for each in every if each[1].name not in known and
+             re.search(options.match, each[1].name)]
+    every.sort(key=lambda each: each[1].rank)
+    chosen = [each for each in every
+              if each[1].rank < (1 << 32) / options.one_of]
+    return chosen[:options.count]
 
 
 def main():
-    builder = Builder(*map(os.path.abspath, sys.argv[1:3]))
-    every = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    builder.check_table()
-    base = builder.base()
-    alive = 0
-
-    def programs(tree):
-        return [(kind, lambda kind=kind: builder.link(tree, base, kind))
-                for kind in COMMANDS]
-
-    sound = test(programs(base))
-    if any(sound.values()):
-        sys.exit(f"the unchanged core fails already: {sound}")
-    chosen = list(enumerate(MUTANTS, 1))[::every]
-    for number, mutant in chosen:
-        tree = builder.mutate(number, mutant)
-        seen = test(programs(tree), every > 1)
-        alive += report(number, mutant, seen)
-        shutil.rmtree(tree)
-    tried, more = run_transport(builder, every // 2 + 1)
-    alive += more
-    print(f"{len(chosen) + tried} mutants, {alive} survive")
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--one-of", type=float, default=1)
+    parser.add_argument("--count", type=int, default=None)
+    parser.add_argument("--match", default="")
+    parser.add_argument("area", choices=AREAS)
+    parser.add_argument("source")
+    parser.add_argument("build")
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    work = f"{build}/mutants/{options.area}"
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    area = AREAS[options.area](os.path.abspath(options.source), build, work)
+    chosen = choose(area, options, survivors(options.area))
+    area.prepare()
+    runner = Runner(area, options.jobs)
+    alive = tried = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for mutant, end in pool.map(runner.look, chosen):
+            alive += end == "SURVIVES"
+            tried += end not in ("no C", "same code")
+            print(f"{end} | {mutant.name}", flush=True)
+    print(f"{tried} mutants, {alive} survive")
     return 1 if alive else 0
 
 
