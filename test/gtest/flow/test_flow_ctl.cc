@@ -3,40 +3,6 @@
 
 using namespace flow_test;
 
-TEST(flow_hello, data_overtakes_it)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    ASSERT_EQ(1u, hello.size());
-    for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
-        ASSERT_TRUE(a.send(tx, std::to_string(i)));
-    }
-    EXPECT_FALSE(a.send(tx, "beyond the initial window"));
-    std::vector<Packet> data(a.out.rbegin(), a.out.rend());
-    a.out.clear();
-    for (Packet &packet : data) {
-        bool last = &packet == &data.back();
-        EXPECT_EQ(last ? FLOW_RX_DELIVER : FLOW_RX_HOLD, b.receive(packet));
-        EXPECT_EQ(FLOW_RX_DROP, b.receive(packet)); /* twice */
-    }
-    EXPECT_EQ((size_t)FLOW_INIT_WINDOW_MAX, b.got.size());
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
-    ASSERT_EQ((size_t)FLOW_INIT_WINDOW_MAX, b.got.size());
-    for (int i = 0; i < FLOW_INIT_WINDOW_MAX; ++i) {
-        EXPECT_EQ(std::to_string(i), b.got[i]);
-    }
-    for (Packet &packet : data) {
-        EXPECT_EQ(FLOW_RX_DROP, b.receive(packet)); /* past */
-        a.complete(packet);
-    }
-    a.complete(hello[0]);
-    settle(a, b);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
-    EXPECT_TRUE(a.send(tx, "now"));
-}
-
 /* A dead predecessor's packets at the same QPN (and, by chance, QKEY). */
 TEST(flow_hello, data_for_another_incarnation)
 {
@@ -110,65 +76,6 @@ TEST(flow_hello, allows_less_than_was_sent)
         settle(a, b);
     }
     EXPECT_EQ(105u, b.got.size());
-}
-
-/* Else it could open the flow again behind the goodbye. */
-TEST(flow_hello, ends_before_the_goodbye)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    ASSERT_TRUE(a.send(tx, "x"));
-    Packet data = a.out.front();
-    a.out.clear();
-    flow_tx_close(a.core, tx);
-    b.receive(data);
-    a.complete(data);
-    EXPECT_TRUE(take(a).empty());
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    EXPECT_EQ(1u, take(a).size());
-}
-
-TEST(flow_hello, resent_after_rnr)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    a.complete(hello[0], FLOW_SEND_RNR);
-    EXPECT_TRUE(take(a).empty());
-    ASSERT_NE(FLOW_TIME_NEVER, flow_timer_next(a.core));
-    a.now = flow_timer_next(a.core) - 1;
-    EXPECT_TRUE(take(a).empty());
-    a.now = flow_timer_next(a.core);
-    hello = take(a);
-    ASSERT_EQ(1u, hello.size());
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-}
-
-TEST(flow_hello, duplicate_and_late)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
-    a.complete(hello[0]);
-    settle(a, b);
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
-    settle(a, b);
-    EXPECT_EQ(1u, b.counters().rx_flows);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_OPEN));
-    ASSERT_TRUE(a.send(tx, "x"));
-    settle(a, b);
-    EXPECT_EQ(1u, b.got.size());
 }
 
 TEST(flow_hello, other_version)
@@ -259,41 +166,6 @@ TEST(flow_hello, late_for_very_many_flows)
     EXPECT_EQ(0u, b.counters().rx_flows + a.counters().tx_flows);
 }
 
-TEST(flow_hello, waits_for_the_address_handle)
-{
-    Node a(1), b(2);
-    a.auto_ah     = false;
-    flow_tx_t *tx = a.open(b);
-
-    EXPECT_TRUE(take(a).empty());
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
-    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_RMA_READY);
-    EXPECT_EQ(1u, take(a).size());
-}
-
-TEST(flow_hello, simultaneous_and_two_endpoints)
-{
-    Node a(1), b(2);
-    flow_tx_t *a1 = a.open(b), *a2 = a.open(b);
-    flow_tx_t *b1 = b.open(a), *b2 = b.open(a);
-
-    settle(a, b);
-    for (flow_tx_t *tx : {a1, a2}) {
-        EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-        EXPECT_TRUE(a.send(tx, "a"));
-    }
-    for (flow_tx_t *tx : {b1, b2}) {
-        EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-        EXPECT_TRUE(b.send(tx, "b"));
-    }
-    settle(a, b);
-    EXPECT_EQ(2u, a.got.size());
-    EXPECT_EQ(2u, b.got.size());
-    EXPECT_EQ(1u, a.counters().peers);
-    EXPECT_EQ(2u, a.counters().rx_flows);
-}
-
 TEST(flow_hello, self)
 {
     Node a(1);
@@ -359,34 +231,6 @@ TEST(flow_who, too_late)
     (void)ba;
 }
 
-TEST(flow_answer, stale)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    std::vector<Packet> answer = take(b);
-    ASSERT_EQ(1u, answer.size());
-    EXPECT_EQ(FLOW_CTL_ANSWER, type_of(answer[0]));
-    Bytes other = answer[0].bytes;
-    other[4] ^= 0x40; /* another endpoint's */
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, answer[0].src));
-    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(answer[0].bytes, flow_src(7, 7)));
-    EXPECT_EQ(FLOW_DROP_SENDER, a.last.reason);
-    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(answer[0]));
-    EXPECT_EQ(FLOW_RX_CONTROL, a.receive(answer[0]));
-    other = answer[0].bytes;
-    other[28] ^= 2; /* another token for the same flow */
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, answer[0].src));
-    EXPECT_EQ(FLOW_DROP_FIELD, a.last.reason);
-    flow_tx_close(a.core, tx);
-    settle(a, b);
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(answer[0]));
-}
-
 /* The most frequent packet of control has a short way: it looks at as much. */
 TEST(flow_limit, liars)
 {
@@ -431,29 +275,6 @@ TEST(flow_limit, liars)
     EXPECT_EQ(before, tx->limit);
     EXPECT_EQ(FLOW_RX_CONTROL, a.receive(bytes, src_of(b)));
     EXPECT_EQ((flow_psn_t)(before + 1), tx->limit);
-}
-
-TEST(flow_limit, newest_wins)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    settle(a, b);
-    ASSERT_EQ(FLOW_WINDOW_MAX, tx->limit);
-
-    flow_ctl_msg_t msg = message(FLOW_CTL_LIMIT, b, a, tx->ep);
-    auto limit = [&](flow_psn_t value) {
-        msg.limit = value;
-        a.receive(encode(msg), src_of(b));
-        return tx->limit;
-    };
-    EXPECT_EQ(64, limit(0));      /* old */
-    EXPECT_EQ(64, limit(63));
-    EXPECT_EQ(64, limit(65));     /* more than anybody may give */
-    EXPECT_EQ(64, limit(0xffff));
-    ASSERT_TRUE(a.send(tx, "x"));
-    EXPECT_EQ(65, limit(65));
-    EXPECT_EQ(65, limit(64));     /* late */
-    EXPECT_STREQ(nullptr, a.check());
 }
 
 TEST(flow_rma, waits_for_the_handle)
@@ -566,22 +387,3 @@ TEST(flow_rma, refused)
     EXPECT_TRUE(a.send(tx, "messages go on"));
 }
 
-TEST(flow_probe, dead_peer)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    flow_tx_ping(a.core, ab);
-    flow_tx_ping(a.core, ab);
-    std::vector<Packet> ping = take(a);
-    ASSERT_EQ(1u, ping.size());
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(ping[0]));
-    EXPECT_TRUE(take(b).empty());
-    flow_tx_ping(a.core, ab);
-    EXPECT_TRUE(take(a).empty()); /* one is on its way */
-    a.complete(ping[0], FLOW_SEND_DEAD);
-    a.pull_events();
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    (void)ba;
-}

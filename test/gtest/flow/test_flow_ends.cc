@@ -209,75 +209,6 @@ TEST(flow_ends, done__index_in_use_again)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* The receiver ended the flow while a control packet of ours was out. */
-class flow_reset_meanwhile : public testing::Test {
-protected:
-    flow_reset_meanwhile() : a(1), b(2)
-    {
-        ab = a.open(b);
-        settle(a, b);
-        flow_tx_ping(a.core, ab);
-        ping = take(a).at(0);
-        flow_rx_fail(b.core, rx_of(b, a, ab));
-        Packet reset = take(b).at(0);
-        EXPECT_EQ(FLOW_RX_CONTROL, a.receive(reset));
-        b.complete(reset);
-        EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    }
-
-    void expect_end()
-    {
-        EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-        a.pull_events();
-        flow_tx_close(a.core, ab);
-        EXPECT_TRUE(take(a).empty()) << "nobody there to be told";
-        EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-        EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-        EXPECT_STREQ(nullptr, a.check());
-    }
-
-    Node       a, b;
-    flow_tx_t *ab;
-    Packet     ping;
-};
-
-TEST_F(flow_reset_meanwhile, receiver_not_ready)
-{
-    a.complete(ping, FLOW_SEND_RNR);
-    expect_end();
-}
-
-TEST_F(flow_reset_meanwhile, unsent)
-{
-    flow_ctl_unsent(a.core, ping.cookie);
-    EXPECT_FALSE(flow_ctl_pending(a.core));
-    expect_end();
-}
-
-/* A word about a flow that has ended here pairs with nothing. */
-TEST(flow_ends, pair__with_a_failed_flow)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    settle(a, b);
-    flow_rx_fail(b.core, rx_of(b, a, ab));
-    flow_tx_t *ba = b.open(a);
-    flow_pair_answer(b.core, ba, ab->ep);
-    EXPECT_FALSE(ba->flags & (FLOW_TXF_PAIRED | FLOW_TXF_CARRIES));
-    for (const Packet &packet : take(b)) {
-        EXPECT_NE((unsigned)FLOW_CTL_ANSWER, type_of(packet));
-        a.receive(packet);
-        b.complete(packet);
-    }
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
-    flow_tx_close(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(0u, b.counters().tx_flows);
-}
-
 TEST(flow_ends, rma__failed_after_it_was_ready)
 {
     Node a(1), b(2);
@@ -306,25 +237,6 @@ TEST(flow_ends, rma__peer_dead_before_it_was_asked)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* Its last flow closed and another opened before the caller heard of it. */
-TEST(flow_ends, peer__in_use_again)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    a.pull_events();
-    flow_tx_close(a.core, tx);
-    a.pull_control();
-    flow_event_t event;
-    ASSERT_EQ(1, flow_event_next(a.core, &event));
-    EXPECT_EQ(FLOW_EVENT_TX_GONE, event.type);
-    tx = a.open(b);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-    EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_INTRODUCED));
-}
-
 /* Lost are flows of ours, so with none, or with none any more, nothing is. */
 TEST(flow_ends, peer__lost_without_a_flow)
 {
@@ -344,69 +256,6 @@ TEST(flow_ends, peer__lost_without_a_flow)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
     EXPECT_EQ(FLOW_END_DEAD, a.events.back().why);
     EXPECT_STREQ(nullptr, a.check());
-}
-
-/* Dead before there was an address handle: nothing can be told to it. */
-TEST(flow_ends, peer__dead_without_a_handle)
-{
-    Node a(1), b(2);
-
-    b.auto_ah     = false;
-    flow_tx_t *tx = a.open(b);
-    for (const Packet &packet : take(a)) {
-        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(packet));
-    }
-    EXPECT_TRUE(take(b).empty());
-    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
-    flow_rx_t *rx     = rx_of(b, a, tx);
-    flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_ANSWER); /* it stays queued */
-    flow_peer_dead(b.core, peer);
-    EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
-    flow_peer_set_ah(b.core, peer, ah_of(1), FLOW_RMA_READY);
-    EXPECT_EQ(FLOW_PEER_DEAD, peer->state);
-    EXPECT_TRUE(take(b).empty());
-    b.pull_events();
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-TEST(flow_ends, close__peer_dead_before_the_event)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    a.pull_events();
-    flow_tx_close(a.core, tx);
-    a.pull_control(); /* it leaves the control queue: gone, but not told */
-    flow_peer_dead(a.core, flow_tx_peer(a.core, tx));
-    a.pull_events();
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ(nullptr, a.check());
-}
-
-/* Data went before the hello could; the flow is not unheard of. */
-TEST(flow_ends, close__data_without_hello)
-{
-    Node a(1), b(2);
-
-    a.auto_ah     = false;
-    flow_tx_t *tx = a.open(b);
-    ASSERT_TRUE(a.send(tx, "0"));
-    Packet data = take(a).at(0);
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
-    a.complete(data);
-    flow_tx_close(a.core, tx);
-    EXPECT_TRUE(take(a).empty());
-    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_GONE));
-    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_RMA_READY);
-    settle(a, b);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ((std::vector<std::string>{"0"}), b.got);
 }
 
 /* UD: confirmations nobody asked for, and what a failed flow leaves unsaid. */
@@ -442,61 +291,7 @@ TEST(flow_ends, ud__reset_instead_of_the_hello)
     EXPECT_EQ((unsigned)FLOW_CTL_RESET, type_of(last[0]));
 }
 
-TEST(flow_ends, ud__failed_while_a_ping_is_out)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *ab = connect(a, b).first;
-
-    for (int i = 0; i < 20; ++i) {
-        a.now += 1000000;
-        b.now  = a.now;
-        settle(a, b);
-    }
-    flow_tx_ping(a.core, ab);
-    Packet ping = take(a).at(0);
-    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
-    a.complete(ping);
-    a.now += 1000000000;
-    EXPECT_TRUE(take(a).empty()) << "a failed flow does not ask again";
-    flow_tx_close(a.core, ab);
-    std::vector<Packet> last = take(a);
-    ASSERT_EQ(1u, last.size());
-    EXPECT_EQ((unsigned)FLOW_CTL_RESET, type_of(last[0]));
-}
-
 } /* namespace */
-
-TEST(flow_ends, churn__memory_is_flat)
-{
-    Node a(1), b(2);
-    size_t memory = 0;
-
-    for (int i = 0; i < 3000; ++i) {
-        auto [ab, ba] = connect(a, b);
-        ASSERT_TRUE(a.send(ab, "x"));
-        ASSERT_TRUE(b.send(ba, "y"));
-        if (i % 2) {
-            flow_tx_close(a.core, ab);
-            flow_tx_close(b.core, ba);
-            settle(a, b);
-        } else {
-            settle(a, b);
-            flow_tx_close(a.core, ab);
-            settle(a, b);
-            flow_tx_close(b.core, ba);
-            settle(a, b);
-        }
-        ASSERT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
-                              a.counters().peers + a.counters().lingering);
-        if (i == 1000) {
-            memory = a.memory + b.memory;
-        }
-        a.events.clear();
-        b.events.clear();
-    }
-    EXPECT_EQ(memory, a.memory + b.memory);
-    EXPECT_EQ(0u, a.counters().owed);
-}
 
 /* Work where no callback may run: a newcomer has its answer, and users are told
  * later, all of it. */

@@ -60,28 +60,6 @@ protected:
     }
 };
 
-TEST_F(flow_held, copy__comes_to_progress)
-{
-    b.hold_all = false;
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(first));
-    EXPECT_EQ(FLOW_DROP_DUPLICATE, b.last.reason);
-    expect_both();
-    for (int i = 0; i < 2 * FLOW_WINDOW_MAX; ++i) {
-        b.got.clear();
-        ASSERT_TRUE(a.send(ab, std::to_string(i)));
-        settle(a, b);
-        ASSERT_EQ(std::vector<std::string>{std::to_string(i)}, b.got);
-    }
-}
-
-/* It is noted already that the flow has something. */
-TEST_F(flow_held, copy__is_not_noted_again)
-{
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(first));
-    EXPECT_EQ(0, b.last.more);
-    expect_both();
-}
-
 TEST_F(flow_held, reset__of_who_gave_up)
 {
     flow_tx_fail(a.core, ab, FLOW_SEND_GIVEN_UP);
@@ -92,16 +70,6 @@ TEST_F(flow_held, reset__of_who_gave_up)
     b.pull_events();
     EXPECT_EQ(FLOW_RX_PARTED,
               flow_core_rx(b.core, token & (FLOW_INDEX_MAX - 1))->state);
-}
-
-TEST_F(flow_held, dead__its_sender)
-{
-    flow_peer_dead(b.core,
-                   flow_peer_find(b.core, a.core->params.self.incarnation));
-    b.pull_events();
-    expect_both();
-    b.pull_events();
-    EXPECT_STREQ(nullptr, b.check());
 }
 
 } /* namespace */

@@ -4,47 +4,6 @@
 
 using namespace flow_test;
 
-TEST(flow_lost, new_flows_work_from_either_side)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "lost"));
-    a.complete(a.out[0], FLOW_SEND_LOST);
-    a.out.clear();
-    a.pull_events();
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_LOST, a.events.back().why);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "nobody doubts what comes from b";
-    ASSERT_TRUE(b.send(ba, "still here"));
-    settle(a, b);
-    EXPECT_EQ("still here", a.got.back());
-
-    flow_tx_close(a.core, ab);
-    flow_tx_t *again = a.open(b);
-    ASSERT_NE(nullptr, again);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, again->state);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state) << "b learns of it by a reset";
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_RESET, b.events.back().why);
-    flow_tx_close(b.core, ba);
-    flow_tx_t *back = b.open(a);
-    ASSERT_NE(nullptr, back);
-    ASSERT_TRUE(a.send(again, "new"));
-    ASSERT_TRUE(b.send(back, "new, too"));
-    settle(a, b);
-    EXPECT_EQ("new", b.got.back());
-    EXPECT_EQ("new, too", a.got.back());
-    flow_tx_close(a.core, again);
-    flow_tx_close(b.core, back);
-    settle(a, b);
-    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
-                          a.counters().peers);
-    EXPECT_EQ(0u, b.counters().tx_flows + b.counters().rx_flows +
-                          b.counters().peers);
-}
-
 /* A hello that waits for its turn behind one that is out, which may take seconds
  * to end: its flow fails with the others, and need not wait for that. */
 TEST(flow_lost, who_waited_for_a_turn_goes_at_once)
@@ -99,42 +58,6 @@ TEST(flow_lost, who_has_nothing_to_say_goes)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* Packets posted before the alarm end after it: an old story. */
-TEST(flow_lost, old_failures_do_no_harm_to_new_flows)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first;
-
-    ASSERT_TRUE(a.send(ab, "1"));
-    ASSERT_TRUE(a.send(ab, "2"));
-    Packet first = a.out[0], second = a.out[1];
-    a.out.clear();
-    a.complete(first, FLOW_SEND_LOST);
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    flow_tx_t *again = a.open(b);
-    a.complete(second, FLOW_SEND_LOST);
-    a.progress();
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, again->state);
-    EXPECT_EQ(2u, a.counters().failed_flows) << "ab and its pair";
-}
-
-/* All flows to the peer, by whichever packet. */
-TEST(flow_lost, ping_fails_all_flows)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first, *ab2 = a.open(b);
-
-    settle(a, b);
-    flow_tx_ping(a.core, ab2);
-    move_all(a, b, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-    EXPECT_EQ(FLOW_TX_FAILED, ab2->state);
-    a.pull_events();
-    EXPECT_EQ(2u, a.count(FLOW_EVENT_TX_FAILED));
-}
-
 /* Nobody is asked again and again: a reset waits until the peer is heard. */
 TEST(flow_lost, reset_waits_for_a_word)
 {
@@ -171,24 +94,6 @@ static void spend_window(Node &a, flow_tx_t *ab, Node &b)
         b.receive(packet);
         a.complete(packet);
     }
-}
-
-/* A limit that got lost is told again: its sender depends on it. */
-TEST(flow_lost, limit_is_told_again)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    spend_window(a, ab, b);
-    move_all(b, a, FLOW_SEND_LOST);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state) << "it was not on its behalf";
-    for (int i = 0; (i < 100) && !a.send(ab, "more"); ++i) {
-        a.now += 1000000;
-        b.now  = a.now;
-        settle(a, b);
-    }
-    EXPECT_FALSE(a.out.empty());
-    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* The same of one to whom we have no flow: nobody is asked again and again, and
@@ -301,63 +206,6 @@ TEST(flow_lost, other_packet_gets_through)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* The dead are told once; whatever becomes of that, it is over. */
-TEST(flow_lost, the_dead_are_told_once)
-{
-    for (flow_send_status_t status : {FLOW_SEND_LOST, FLOW_SEND_ERROR}) {
-        Node a(1), b(2);
-        flow_tx_t *ba = connect(a, b).second;
-
-        flow_peer_dead(b.core, flow_tx_peer(b.core, ba));
-        b.pull_events();
-        flow_tx_close(b.core, ba);
-        move_all(b, a, status);
-        for (int i = 0; i < 100; ++i) {
-            b.now += 1000000000;
-            b.progress();
-            ASSERT_TRUE(b.out.empty());
-        }
-        EXPECT_EQ(0u, b.counters().rx_flows);
-        EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-        EXPECT_STREQ(nullptr, b.check());
-    }
-}
-
-/* A hello that was lost goes before the reset, or it could come behind it and
- * open the flow again. */
-TEST(flow_lost, hello_before_the_reset)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    a.progress();
-    Packet hello = a.out.front();
-    a.out.clear();
-    ASSERT_TRUE(a.send(ab, "x"));
-    a.complete(a.out[0], FLOW_SEND_LOST);
-    a.out.clear();
-    a.pull_events();
-    flow_tx_close(a.core, ab);
-    a.complete(hello, FLOW_SEND_LOST);
-    b.open(a);
-    b.progress();
-    a.receive(b.out.front()); /* a word of b */
-    a.progress();
-    a.complete(a.out.front()); /* the answer to it goes first */
-    a.out.pop_front();
-    a.progress();
-    unsigned hellos = 0, resets = 0;
-    for (const Packet &packet : a.out) {
-        unsigned type = packet.bytes[0] & FLOW_WIRE_AM_MASK;
-        hellos += type == FLOW_CTL_HELLO;
-        resets += type == FLOW_CTL_RESET;
-    }
-    EXPECT_EQ(1u, hellos);
-    EXPECT_EQ(0u, resets) << "not before the hello has ended";
-    settle(a, b);
-    EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
 /* An error of our own device at a control packet: the peer is still told. */
 TEST(flow_told, error_of_a_ping)
 {
@@ -462,25 +310,6 @@ static void check_ping(bool fails)
 TEST(flow_lost, ping_of_one_that_is_closed) { check_ping(false); }
 
 TEST(flow_lost, ping_of_one_that_failed) { check_ping(true); }
-
-/* Its peer was lost while its goodbye was out. */
-TEST(flow_lost, goodbye_of_one_that_failed)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b), *other = a.open(b);
-
-    settle(a, b);
-    flow_tx_close(a.core, ab);
-    std::vector<Packet> goodbye = take(a);
-    ASSERT_EQ(1u, goodbye.size());
-    flow_tx_fail(a.core, other, FLOW_SEND_LOST);
-    a.pull_events();
-    flow_tx_close(a.core, other);
-    a.open(b); /* lives */
-    settle(a, b);
-    a.complete(goodbye[0], FLOW_SEND_LOST);
-    lose_slowly(a);
-}
 
 /* ---- a message that completed well is consumed, or its sender is told */
 
