@@ -487,6 +487,7 @@ run_accidents() {
         Accident.destroy_under_a_get
     check accident_wakeup 60 accident_ready_check Accident.wakeup
     check accident_ep_check 60 accident_check Accident.ep_check
+    UCT_TRANSPORT=ud check accident_ep_check_ud 60 accident_check Accident.ep_check
     check accident_short_rma 60 accident_ready_check Accident.short_rma
     check accident_lost_connect_packet 60 accident_check \
         Accident.lost_connect_packet

@@ -43,6 +43,7 @@ enum flow_limits {
     FLOW_ACK_BITS         = 48, /* numbers after the lowest missing one that a
                                    header can acknowledge                     */
     FLOW_GOODBYE_TRIES    = 16, /* UD: goodbyes without confirmation          */
+    FLOW_CHECK_TRIES      = 16, /* UD: time-outs of a check (flow_tx_check)   */
     FLOW_PART_LEVEL       = 6,  /* UD: a closed receiving flow stays for
                                    rnr_min * 2^6 and confirms goodbyes        */
     FLOW_CTL_MAX          = 96, /* room for any control packet, bytes         */

@@ -267,6 +267,17 @@ void flow_tx_ping(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
+void flow_tx_check(flow_core_t *core, flow_tx_t *tx)
+{
+    int past = core->params.tries - FLOW_CHECK_TRIES; /* as if they were */
+
+    flow_tx_ping(core, tx);
+    if ((tx->wait & FLOW_WAIT_PONG) && !flow_wire_is_long(tx->hdr) &&
+        (tx->linked < past)) {
+        tx->linked = (unsigned)past & FLOW_TRIES_MAX;
+    }
+}
+
 void flow_tx_pause(flow_tx_t *tx, unsigned reasons)
 {
     tx->paused |= (uint8_t)reasons;

@@ -224,6 +224,13 @@ void flow_tx_fail(flow_core_t *core, flow_tx_t *tx, flow_send_status_t why);
  */
 void flow_tx_ping(flow_core_t *core, flow_tx_t *tx);
 
+/*
+ * The same for a user that waits for the word: on UD a peer that has answered
+ * before, and is silent now, is lost after FLOW_CHECK_TRIES time-outs, about
+ * 5 s, if not sooner.
+ */
+void flow_tx_check(flow_core_t *core, flow_tx_t *tx);
+
 /* For reasons (enum flow_tx_pause) of the transport. */
 void flow_tx_pause(flow_tx_t *tx, unsigned reasons);
 void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);

@@ -237,6 +237,14 @@ void record_call_tx_ping(flow_core_t *core, flow_tx_t *tx)
     record_write_end(record);
 }
 
+void record_call_tx_check(flow_core_t *core, flow_tx_t *tx)
+{
+    record_t *record = record_begin_tx(core, RECORD_TX_CHECK, tx);
+
+    flow_tx_check(core, tx);
+    record_write_end(record);
+}
+
 void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
     record_t *record;

@@ -48,6 +48,7 @@ void record_call_tx_repost_return(flow_core_t *core, flow_op_t *op);
 void record_call_tx_fail(flow_core_t *core, flow_tx_t *tx,
                          flow_send_status_t why);
 void record_call_tx_ping(flow_core_t *core, flow_tx_t *tx);
+void record_call_tx_check(flow_core_t *core, flow_tx_t *tx);
 void record_call_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
 void record_call_tx_pass_one(flow_core_t *core, flow_tx_t *tx);
 int  record_call_tx_rma_ready(flow_core_t *core, flow_tx_t *tx);
@@ -129,6 +130,8 @@ static inline void *record_call_rx_next(flow_core_t *core, uint32_t token)
     RECORD_CALL(tx_fail, _core, _core, __VA_ARGS__)
 #define flow_tx_ping(_core, _tx) \
     RECORD_CALL(tx_ping, _core, _core, _tx)
+#define flow_tx_check(_core, _tx) \
+    RECORD_CALL(tx_check, _core, _core, _tx)
 #define flow_tx_pause(...) record_call_tx_pause_is_meant(__VA_ARGS__)
 #define flow_tx_resume(_core, ...) \
     RECORD_CALL(tx_resume, _core, _core, __VA_ARGS__)

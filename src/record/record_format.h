@@ -129,7 +129,8 @@ typedef struct record_replayed_op {
     _X(PEER_LOST,      "peer_lost",      "p ")       \
     _X(PEER_DEAD,      "peer_dead",      "p ")       \
     _X(PEER_AGE,       "peer_age",       "nn ")      \
-    _X(POOL_GROW,      "pool_grow",      "n ")       /* flow_pool_t */
+    _X(POOL_GROW,      "pool_grow",      "n ")       /* flow_pool_t */ \
+    _X(TX_CHECK,       "tx_check",       "t ")
 
 typedef enum record_kind {
     RECORD_NONE,

@@ -19,6 +19,7 @@ FLOW_WAKE_WINDOW      # credits at a wake
 FLOW_TICK_LEVEL       # time until a silent flow is seen
 FLOW_HAND_LOOKS       # work of a tick
 FLOW_GOODBYE_TRIES    # UD: time
+FLOW_CHECK_TRIES      # UD: time
 FLOW_PART_LEVEL       # UD: time
 FLOW_CTL_MAX          # bytes of a buffer
 FLOW_ALIGN            # bytes

@@ -84,6 +84,9 @@ run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
     case RECORD_TX_PING:
         flow_tx_ping(run->core, tx);
         return NULL;
+    case RECORD_TX_CHECK:
+        flow_tx_check(run->core, tx);
+        return NULL;
     case RECORD_TX_PAUSE:
         RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
         record_call_tx_pause(run->core, tx, (unsigned)number);
@@ -337,6 +340,7 @@ const char *run_call(run_t *run, const record_call_t *call)
     case RECORD_TX_DONE:
     case RECORD_TX_FAIL:
     case RECORD_TX_PING:
+    case RECORD_TX_CHECK:
     case RECORD_TX_PAUSE:
     case RECORD_TX_RESUME:
     case RECORD_TX_PASS_ONE:

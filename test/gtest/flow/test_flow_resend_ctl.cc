@@ -168,6 +168,30 @@ TEST_F(flow_time_out_ctl, want__the_limit_was_lost)
     EXPECT_EQ(sent, a.acked);
 }
 
+/* A user's check ends sooner than a sender's wait: the last of its time-outs
+ * fails the flow. An answer sets the count back. */
+TEST_F(flow_time_out_ctl, check__is_over_after_few_time_outs)
+{
+    unsigned said = 0;
+
+    connect_both();
+    flow_tx_check(a.core, ab);
+    settle(a, b);
+    EXPECT_EQ(0, ab->wait & FLOW_WAIT_PONG);
+    EXPECT_EQ(0u, ab->linked);
+    flow_tx_check(a.core, ab);
+    for (flow_time_t end = a.now + 9000 * MS; a.now < end; a.now += MS) {
+        a.progress();
+        for (; !a.out.empty(); a.out.pop_front()) {
+            ++said;
+            a.complete(a.out.front()); /* lost */
+        }
+    }
+    a.progress();
+    EXPECT_EQ(FLOW_CHECK_TRIES + 1, said);
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+}
+
 TEST_F(flow_time_out_ctl, probe__heard_or_dead)
 {
     connect_both();

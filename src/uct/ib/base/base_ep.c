@@ -220,6 +220,6 @@ base_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
     if (ep->state != BASE_EP_ALIVE) {
         return ep->reported ? ep->status : UCS_OK; /* the report follows */
     }
-    flow_tx_ping(base_ep_iface(ep)->core, ep->tx);
+    flow_tx_check(base_ep_iface(ep)->core, ep->tx);
     return UCS_OK;
 }
