@@ -97,7 +97,6 @@ Server::Server(unsigned functions, const std::vector<std::string> &options,
     while ((stat(path(functions - 1).c_str(), &file) != 0) && (now() < end)) {
         usleep(10000);
     }
-    usleep(50000); /* it listens, too */
 }
 
 Server::~Server()
@@ -129,27 +128,24 @@ void Server::stop(bool stopped)
     kill(m_pid, stopped ? SIGSTOP : SIGCONT);
 }
 
-static unsigned entries(const std::string &folder)
+unsigned Server::fds() const
 {
-    unsigned count = 0;
-    DIR *dir = opendir(folder.c_str());
+    std::string folder = "/proc/" + std::to_string(m_pid) + "/fd";
+    unsigned count     = 0;
+    DIR *dir           = opendir(folder.c_str());
+
     for (; dir && readdir(dir) != nullptr; ++count) {
     }
     closedir(dir);
     return count;
 }
 
-unsigned Server::fds() const
+bool Server::comes_to_fds(unsigned most) const
 {
-    std::string folder = "/proc/" + std::to_string(m_pid) + "/fd";
-    unsigned count, before;
-
-    do { /* it closes some later */
-        before = entries(folder);
-        usleep(100000);
-        count = entries(folder);
-    } while (count != before);
-    return count;
+    for (double end = now() + 20; (fds() > most) && (now() < end);) {
+        usleep(10000);
+    }
+    return fds() <= most;
 }
 
 std::string Server::log() const
@@ -162,12 +158,13 @@ int Server::run(const std::vector<std::string> &args, std::string *out)
     std::string dir = folder();
     int status      = 0;
     pid_t pid       = start(args, dir + "/log");
-    double end      = now() + 5;
+    double end      = now() + 20;
+    bool ended;
 
-    while ((waitpid(pid, &status, WNOHANG) == 0) && (now() < end)) {
+    while (!(ended = waitpid(pid, &status, WNOHANG) != 0) && (now() < end)) {
         usleep(10000);
     }
-    if (now() >= end) { /* it serves */
+    if (!ended) { /* it serves */
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
     }
@@ -183,8 +180,15 @@ Client::Client(const std::string &path)
     struct sockaddr_un addr = {};
 
     addr.sun_family = AF_UNIX;
+    double end = now() + 20;
+    int ret;
+
     path.copy(addr.sun_path, sizeof(addr.sun_path) - 1);
-    EXPECT_EQ(connect(m_fd, (struct sockaddr*)&addr, sizeof(addr)), 0);
+    while (((ret = connect(m_fd, (struct sockaddr*)&addr, sizeof(addr))) != 0) &&
+           (errno == ECONNREFUSED) && (now() < end)) {
+        usleep(10000); /* it does not listen yet */
+    }
+    EXPECT_EQ(ret, 0);
 }
 
 Client::~Client()
@@ -323,14 +327,10 @@ uint32_t Client::read(uint32_t region, uint64_t offset)
     return get<uint32_t>(reply.body, 16);
 }
 
-bool Client::is_served(double *took)
+bool Client::is_served()
 {
-    double start = now();
-    Reply reply  = access(READ, CONFIG, 0, 4);
+    Reply reply = access(READ, CONFIG, 0, 4);
 
-    if ((took != nullptr) && (now() - start > *took)) {
-        *took = now() - start;
-    }
     return (reply.error == 0) && (get<uint16_t>(reply.body, 16) == 0x1d0f);
 }
 

@@ -63,7 +63,9 @@ public:
     std::string path(unsigned function) const;
     bool is_alive();
     void stop(bool stopped);     /* it stands still, or goes on */
-    unsigned fds() const;        /* descriptors that it has open, in the end */
+    unsigned fds() const;        /* descriptors that it has open */
+    /* Whether it comes to have no more than that: it closes some later. */
+    bool comes_to_fds(unsigned most) const;
     std::string log() const;     /* its standard error */
     /* Run efapci to its end: the exit status. */
     static int run(const std::vector<std::string> &args, std::string *out);
@@ -91,7 +93,8 @@ public:
     /* All of it, or with `can_wait` false as much as goes: bytes that went. */
     size_t send(const Bytes &bytes, const std::vector<int> &fds = {},
                 bool can_wait = true);
-    Reply receive(double seconds = 5);
+    /* The next, or SILENT when none comes within so long. */
+    Reply receive(double seconds = 20);
     Reply ask(uint16_t command, const Bytes &body,
               const std::vector<int> &fds = {});
 
@@ -102,8 +105,7 @@ public:
                  uint32_t count, uint32_t value = 0);
     void write(uint32_t region, uint64_t offset, uint32_t value);
     uint32_t read(uint32_t region, uint64_t offset);
-    /* Whether it is answered as ever; how long that took at most, in s. */
-    bool is_served(double *took = nullptr);
+    bool is_served(); /* whether it is answered as ever */
 
 private:
     int m_fd;

@@ -21,29 +21,24 @@ TEST_F(Hostile, registrations_of_millions_of_pages_stop_nobody)
 {
     Guest guest(server.path(0), 96ull << 30);
     Bytes fields = guest.endless_list((96ull << 30) / 4096, Guest::BASE);
-    double took  = 0, start;
-    unsigned i, answers = 0;
+    unsigned served = 0;
 
     ASSERT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    for (i = 0; i < 60; ++i) {
+    for (unsigned i = 0; i < 60; ++i) {
         guest.write_command(Guest::REG_MR, 2 | 4, fields);
     }
-    start = now();
     guest.send(Client::head(WRITE, 16 + 20)); /* the doorbell */
     Bytes body(20);
     put<uint64_t>(body, 0, 0x2c);
     put<uint32_t>(body, 12, 4);
     put<uint32_t>(body, 16, 61);
     guest.send(body);
-    while (now() < start + 1.5) {
-        EXPECT_TRUE(other.is_served(&took));
-        usleep(1000);
+    for (unsigned answers = 0; answers < 3;) {
+        ASSERT_TRUE(other.is_served());
+        ++served;
+        answers += !guest.answer(0).empty();
     }
-    EXPECT_LT(took, 0.4);
-    while ((answers < 2) && !guest.answer(10).empty()) {
-        ++answers;
-    }
-    EXPECT_EQ(answers, 2u);
+    EXPECT_GT(served, 10u) << "once or twice between two answers";
 }
 
 TEST_F(Hostile, registration_of_more_than_the_memory_is_refused)
@@ -109,10 +104,10 @@ TEST_F(Hostile, interrupts_to_other_descriptors_are_refused)
     EXPECT_EQ(client.ask(SET_IRQS, body, { event }).error, EINVAL);
     put<uint32_t>(body, 12, 0xffffffff);
     EXPECT_EQ(client.ask(SET_IRQS, body, { event }).error, EINVAL);
-    EXPECT_EQ(server.fds(), before);
+    EXPECT_TRUE(server.comes_to_fds(before));
     put<uint32_t>(body, 12, 64);
     EXPECT_EQ(client.ask(SET_IRQS, body, { event }).error, 0);
-    EXPECT_EQ(server.fds(), before + 1);
+    EXPECT_TRUE(server.comes_to_fds(before + 1));
     close(pipes[0]);
     close(pipes[1]);
     close(event);
@@ -122,15 +117,13 @@ TEST_F(Hostile, full_eventfd_stops_nobody)
 {
     Guest guest(server.path(0));
     uint64_t full = ~0ull - 1, count;
-    double took   = 0;
 
     ASSERT_EQ(write(guest.irq, &full, sizeof(full)), (ssize_t)sizeof(full));
     ASSERT_EQ(fcntl(guest.irq, F_SETFL, 0), 0); /* a write to it waits */
     EXPECT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    EXPECT_TRUE(other.is_served(&took));
-    EXPECT_LT(took, 1);
+    EXPECT_TRUE(other.is_served());
     ASSERT_EQ(read(guest.irq, &count, sizeof(count)), (ssize_t)sizeof(count));
-    EXPECT_TRUE(guest.interrupted(1)); /* the one that had no room */
+    EXPECT_TRUE(guest.interrupted(20)); /* the one that had no room */
 }
 
 TEST_F(Hostile, interrupt_that_was_masked_comes_later)
@@ -141,27 +134,28 @@ TEST_F(Hostile, interrupt_that_was_masked_comes_later)
     EXPECT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
     EXPECT_FALSE(guest.interrupted(0.3));
     guest.write(BAR0, MASK, 0);
-    EXPECT_TRUE(guest.interrupted(1));
+    EXPECT_TRUE(guest.interrupted(20));
 }
 
 TEST_F(Hostile, wild_doorbells_fill_no_log)
 {
     Guest guest(server.path(0));
-    unsigned i;
+    const std::string left_out = "more lines within a second";
+    double start = now(), seconds;
+    std::string log;
+    unsigned wild = 0;
 
     guest.make_qp();
-    double start = now();
-    for (i = 0; i < 200; ++i) {
+    do {
         guest.to_rts();
         guest.write(BAR4, guest.send_db, 0xffffffff);
-        usleep(1000);
-    }
-    double seconds = now() - start;
-    usleep(1200000);
-    std::string log = server.log();
+        log     = server.log();
+        seconds = now() - start;
+    } while (((++wild < 200) || (log.find(left_out) == std::string::npos)) &&
+             (seconds < 60));
     EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 11 * (seconds + 2));
     EXPECT_NE(log.find("wider than 16 bits"), std::string::npos);
-    EXPECT_NE(log.find("more lines within a second"), std::string::npos);
+    EXPECT_NE(log.find(left_out), std::string::npos);
 }
 
 TEST_F(Hostile, wild_admin_queues_end_nobody)

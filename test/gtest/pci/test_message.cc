@@ -22,10 +22,8 @@ protected:
 
     void TearDown() override
     {
-        double took = 0;
         EXPECT_TRUE(server.is_alive());
-        EXPECT_TRUE(other.is_served(&took));
-        EXPECT_LT(took, 1);
+        EXPECT_TRUE(other.is_served());
         Client next(server.path(0)); /* after the one before has left */
         EXPECT_TRUE(next.is_served());
     }
@@ -76,12 +74,10 @@ TEST_F(Message, half_head_stops_nobody)
 {
     Client slow(server.path(0));
     Bytes bytes = Client::head(INFO, 16);
-    double took = 0;
 
     slow.send(Bytes(bytes.begin(), bytes.begin() + 7));
     usleep(100000);
-    EXPECT_TRUE(other.is_served(&took));
-    EXPECT_LT(took, 1);
+    EXPECT_TRUE(other.is_served());
     slow.send(Bytes(bytes.begin() + 7, bytes.end()));
     EXPECT_EQ(slow.receive().error, 0);
 }
@@ -90,13 +86,11 @@ TEST_F(Message, half_body_stops_nobody)
 {
     Client slow(server.path(0));
     Bytes bytes = Client::head(REGION_INFO, 16 + 32);
-    double took = 0;
 
     bytes.resize(16 + 20);
     slow.send(bytes);
     usleep(100000);
-    EXPECT_TRUE(other.is_served(&took));
-    EXPECT_LT(took, 1);
+    EXPECT_TRUE(other.is_served());
     slow.send(Bytes(12));
     EXPECT_EQ(slow.receive().error, 0);
 }
@@ -106,7 +100,6 @@ TEST_F(Message, who_reads_nothing_stops_nobody)
     Client deaf(server.path(0));
     Bytes bytes = Client::head(INFO, 16);
     unsigned idle = 0, asked = 0, i;
-    double took = 0;
 
     for (i = 0; (i < 100000) && (idle < 20); ++i) {
         if (deaf.send(bytes, {}, false) == bytes.size()) {
@@ -118,8 +111,7 @@ TEST_F(Message, who_reads_nothing_stops_nobody)
         }
     }
     EXPECT_EQ(idle, 20u);
-    EXPECT_TRUE(other.is_served(&took));
-    EXPECT_LT(took, 1);
+    EXPECT_TRUE(other.is_served());
     for (unsigned n = 0; n < asked; ++n) {
         ASSERT_EQ(deaf.receive().error, 0) << n;
     }
@@ -151,7 +143,7 @@ TEST_F(Message, fds_of_refused_messages_are_closed)
         EXPECT_EQ(bad.ask(REGION_INFO, Bytes(2), { file, file }).error, EINVAL);
         EXPECT_EQ(bad.ask(999, Bytes(2), { file }).error, EINVAL);
     }
-    EXPECT_EQ(server.fds(), before);
+    EXPECT_TRUE(server.comes_to_fds(before));
     close(file);
 }
 
@@ -170,7 +162,7 @@ TEST_F(Message, too_many_fds_are_refused)
     EXPECT_EQ(bad.ask(DMA_MAP, map, std::vector<int>(20, file)).error, EINVAL);
     EXPECT_EQ(bad.ask(SET_IRQS, map, std::vector<int>(200, file)).error,
               EINVAL);
-    EXPECT_EQ(server.fds(), before);
+    EXPECT_TRUE(server.comes_to_fds(before));
     EXPECT_EQ(bad.ask(DMA_MAP, map, { file }).error, 0);
     close(file);
 }
