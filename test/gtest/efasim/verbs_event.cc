@@ -2,7 +2,6 @@
 /* Completion channels: who sleeps is woken, once. */
 #include "verbs_test.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <poll.h>
@@ -147,11 +146,9 @@ TEST(event, channels_opened_many_times)
 
 /* Both ends of a ping-pong that sleeps for each message. */
 static void sleeping_turns(Qp &qp, Memory &mem, ibv_ah *ah, const Address &to,
-                           unsigned n, bool first,
-                           std::vector<int64_t> *microseconds)
+                           unsigned n, bool first)
 {
     for (unsigned i = 0; i < n; ++i) {
-        auto start = std::chrono::steady_clock::now();
         ibv_wc wc;
         ASSERT_EQ(0, first ? qp.send(i, ah, to, {mem.sge(0, 64)}) : 0);
         while (ibv_poll_cq(qp.rcq, 1, &wc) == 0) {
@@ -166,10 +163,6 @@ static void sleeping_turns(Qp &qp, Memory &mem, ibv_ah *ah, const Address &to,
         ASSERT_EQ(0, first ? 0 : qp.send(i, ah, to, {mem.sge(0, 64)}));
         while (ibv_poll_cq(qp.scq, 1, &wc) == 1) {
         }
-        auto took = std::chrono::steady_clock::now() - start;
-        microseconds->push_back(
-                std::chrono::duration_cast<std::chrono::microseconds>(took)
-                        .count());
     }
 }
 
@@ -188,21 +181,21 @@ TEST(DISABLED_Role, event_sleeper)
     Device dev;
     Qp qp(dev, sleeping_params());
     Memory mem(dev, 128);
-    std::vector<int64_t> times;
 
     ASSERT_EQ(0, qp.recv(0, {mem.sge(64, 64)}));
     parent.put(qp.address());
     Address peer = parent.get<Address>();
     auto n       = parent.get<unsigned>();
     ibv_ah *ah   = dev.ah(peer.gid);
-    sleeping_turns(qp, mem, ah, peer, n, false, &times);
+    sleeping_turns(qp, mem, ah, peer, n, false);
     parent.put<char>('e');
     parent.get<char>();
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* A program that sleeps for each message is woken at once, not when the device
- * happens to look: from the first rounds after a rest, too. */
+/* A program that sleeps for each message is woken by the message, not when the
+ * device happens to look (which here is seldom): from the first rounds after a
+ * rest, too. It looks in vain where another program has the peer's CPU. */
 TEST(event, sleepers_are_woken_at_once)
 {
     const unsigned bursts = 8, n = 60;
@@ -212,21 +205,18 @@ TEST(event, sleepers_are_woken_at_once)
     Child child(1, "event_sleeper");
     Address peer = child.get<Address>();
     ibv_ah *ah   = dev.ah(peer.gid);
-    std::vector<int64_t> times, middles;
 
     ASSERT_EQ(0, qp.recv(0, {mem.sge(64, 64)}));
     child.put(qp.address());
     child.put(bursts * n);
     for (unsigned i = 0; i < bursts; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(60));
-        times.clear();
-        sleeping_turns(qp, mem, ah, peer, n, true, &times);
-        ASSERT_EQ(n, times.size());
-        middles.push_back(middle(times));
+        backstop.patience = 100;
+        backstop.unwoken  = 0;
+        sleeping_turns(qp, mem, ah, peer, n, true);
+        backstop.patience = 1;
+        ASSERT_LE(backstop.unwoken, n / 2) << "burst " << i;
     }
-    printf("note: a round of two sleepers takes %lld us, in the middle\n",
-           (long long)middle(middles));
-    EXPECT_LE(*std::max_element(middles.begin(), middles.end()), 1000);
     child.get<char>();
     child.put<char>('e');
     child.expect_ok();

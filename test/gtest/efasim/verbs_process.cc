@@ -2,7 +2,6 @@
 /* Several processes, nodes, forks, deaths; counters of what crossed. */
 #include "verbs_test.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <list>
@@ -116,7 +115,7 @@ TEST(process, two_nodes)
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* Sleeps for two seconds, never polling, with receives posted. */
+/* Waits for a word, never polling, with receives posted. */
 TEST(DISABLED_Role, sleeper)
 {
     Parent parent;
@@ -126,7 +125,7 @@ TEST(DISABLED_Role, sleeper)
 
     post_receives(qp, mem, 100, 1000);
     parent.put(qp.address());
-    sleep(2);
+    parent.get<char>();
     unsigned n = 0;
     for (auto &wc : poll_many(qp.rcq, 100)) {
         EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
@@ -146,7 +145,6 @@ TEST(process, sleeping_receiver_receives)
     Child child(1, "sleeper");
     Address peer  = child.get<Address>();
     ibv_ah *ah    = dev.ah(peer.gid);
-    int64_t start = now_ms();
 
     out.fill(31);
     for (unsigned i = 0; i < 100; ++i) {
@@ -155,7 +153,7 @@ TEST(process, sleeping_receiver_receives)
     for (auto &wc : poll_many(qp.scq, 100)) {
         EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
     }
-    EXPECT_LT(now_ms() - start, 1500) << "they waited for the sleeper";
+    child.put<char>('w');
     EXPECT_EQ(100u, child.get<unsigned>());
     child.put<char>('e');
     child.expect_ok();
@@ -175,11 +173,12 @@ TEST(process, sleeping_sender_sends)
     child.put(qp.address());
     child.put(10u);
     child.get<char>();
+    int64_t before = stat_counter(0, "rx_pkts");
     for (unsigned i = 0; i < 10; ++i) {
         ASSERT_EQ(0, qp.recv(i, {out.sge(0, 100)}));
         ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, 10)}));
     }
-    usleep(1000000);
+    until([&] { return stat_counter(0, "rx_pkts") >= before + 10; });
     ibv_wc wc[20];
     EXPECT_EQ(10, ibv_poll_cq(qp.scq, 20, wc));
     EXPECT_EQ(10, ibv_poll_cq(qp.rcq, 20, wc));
@@ -240,9 +239,9 @@ TEST(DISABLED_Role, survivor)
         }
     }
     ASSERT_EQ(0, kill(peer.pid, SIGKILL));
-    int64_t start = now_ms();
+    int64_t end = now_ms() + WAIT_MS; /* of all, of which each waits a second */
     while (done < under_way) {
-        wc = poll_one(qp.scq, 5000);
+        wc = poll_one(qp.scq, end - now_ms());
         EXPECT_TRUE(wc.vendor_err == ST_OK || wc.vendor_err == status ||
                     (wc.vendor_err == ST_UNREACHABLE &&
                      status == ST_UNRESPONSIVE)) << wc.vendor_err;
@@ -251,14 +250,13 @@ TEST(DISABLED_Role, survivor)
     /* New ones fail too, sends and reads; of the first the device may not know
      * yet that it is one to the dead. */
     ASSERT_EQ(0, qp.send(1, ah, peer, {mem.sge(0, 500)}));
-    wc = poll_one(qp.scq, 5000);
+    wc = poll_one(qp.scq);
     EXPECT_TRUE(wc.vendor_err == status ||
                 (wc.vendor_err == ST_UNREACHABLE &&
                  status == ST_UNRESPONSIVE)) << wc.vendor_err;
     status = (status == ST_UNRESPONSIVE) ? ST_UNREACHABLE : ST_BAD_QPN;
     ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 500), peer.buf, peer.rkey));
-    EXPECT_EQ(status, poll_one(qp.scq, 5000).vendor_err);
-    EXPECT_LT(now_ms() - start, 5000);
+    EXPECT_EQ(status, poll_one(qp.scq).vendor_err);
     EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 

@@ -76,10 +76,9 @@ static unsigned share_least()
 }
 
 /*
- * Seven send to one, all polling: when the first is done nobody is far behind,
- * and all end within a small multiple of its time. The device treats senders
- * alike, so the shares are those of the CPU: equal on one (SHARE_LEAST=50);
- * on two, who has fewer neighbours on his gets more.
+ * Seven send to one, all polling: when the first is done nobody is far behind.
+ * The device treats senders alike, so the shares are those of the CPU: equal on
+ * one (SHARE_LEAST=50); on two, who has fewer neighbours on his gets more.
  */
 TEST(share, seven_to_one)
 {
@@ -91,7 +90,6 @@ TEST(share, seven_to_one)
     Memory mem(dev, RECVS * ROOM);
     std::list<Child> senders;
     std::vector<uint32_t> count(SENDERS, 0), when_first;
-    std::vector<double> done(SENDERS, 0);
 
     for (unsigned i = 0; i < RECVS; ++i) {
         ASSERT_EQ(0, qp.recv(i, {mem.sge(i * ROOM, ROOM)}));
@@ -121,10 +119,7 @@ TEST(share, seven_to_one)
                    sizeof(message));
             ASSERT_LT(message.sender, (uint32_t)SENDERS);
             if (++count[message.sender] == SENDS) {
-                done[message.sender] = now_ms() - start;
-                if (when_first.empty()) {
-                    when_first = count;
-                }
+                when_first = when_first.empty() ? count : when_first;
             }
             ASSERT_EQ(0, qp.recv(wc[k].wr_id, {mem.sge(wc[k].wr_id * ROOM,
                                                        ROOM)}));
@@ -132,13 +127,10 @@ TEST(share, seven_to_one)
     }
 
     auto least = *std::min_element(when_first.begin(), when_first.end());
-    auto first = *std::min_element(done.begin(), done.end());
-    auto last  = *std::max_element(done.begin(), done.end());
     printf("note: seven to one: when the first was done the last had %.0f %% "
-           "of its messages; done after %.0f to %.0f ms\n",
-           100.0 * least / SENDS, first, last);
+           "of its messages\n",
+           100.0 * least / SENDS);
     EXPECT_GE(100 * least, share_least() * (unsigned)SENDS);
-    EXPECT_LT(last, 5 * first + 2000);
     for (auto &sender : senders) {
         sender.put('e');
         sender.expect_ok();

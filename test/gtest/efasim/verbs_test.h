@@ -12,6 +12,7 @@
 #ifndef TEST_GTEST_VERBS_TEST_H
 #define TEST_GTEST_VERBS_TEST_H
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,8 +49,18 @@ constexpr int WAIT_MS = 20000;
 uint64_t test_seed();
 int64_t now_ms();
 
+/* Looks until it is so; a failure when it never is. */
+void until(const std::function<bool()> &is_so);
+
 /* The one in the middle; of an even number, the later of the two. */
 int64_t middle(std::vector<int64_t> numbers);
+
+/* Sleeps of this process's device: somebody wakes it, or their time ends. */
+struct Backstop {
+    std::atomic<unsigned> patience; /* naps last so many times as long */
+    std::atomic<unsigned> unwoken;  /* ended by time */
+};
+extern Backstop backstop;
 
 /* Sleeps until one of the channel's CQs has an event; it is acknowledged. */
 ibv_cq *next_event(ibv_comp_channel *channel);

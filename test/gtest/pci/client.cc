@@ -184,10 +184,9 @@ Client::Client(const std::string &path)
     int ret;
 
     path.copy(addr.sun_path, sizeof(addr.sun_path) - 1);
-    while (((ret = connect(m_fd, (struct sockaddr*)&addr, sizeof(addr))) != 0) &&
-           (errno == ECONNREFUSED) && (now() < end)) {
-        usleep(10000); /* it does not listen yet */
-    }
+    do { /* it may not listen yet */
+        ret = connect(m_fd, (struct sockaddr*)&addr, sizeof(addr));
+    } while ((ret != 0) && (errno == ECONNREFUSED) && (now() < end));
     EXPECT_EQ(ret, 0);
 }
 
