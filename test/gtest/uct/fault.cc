@@ -12,9 +12,6 @@
 #include <link.h>
 #include <malloc.h>
 #include <map>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "fault_verbs.inc"
 
@@ -427,38 +424,6 @@ void *next_function(const char *name)
                 real.load())(a, b, c, d, e, f);                                \
     }
 SYSTEM_CALLS(SYSTEM_WRAPPER)
-
-/* ---- the clock --------------------------------------------------------- */
-
-namespace {
-std::atomic<unsigned> clock_away, clock_behind; /* ms */
-} // namespace
-
-extern "C" int clock_gettime(clockid_t id, timespec *now)
-{
-    int rc = syscall(SYS_clock_gettime, id, now);
-    unsigned ms = clock_behind;
-
-    if ((id == CLOCK_THREAD_CPUTIME_ID) || (id == CLOCK_PROCESS_CPUTIME_ID)) {
-        return rc; /* it stands still while others have the CPU */
-    }
-
-    if (is_module(__builtin_return_address(0))) {
-        ms = clock_behind += clock_away;
-    }
-    now->tv_sec += ms / 1000;
-    now->tv_nsec += ms % 1000 * 1000000;
-    if (now->tv_nsec >= 1000000000) {
-        now->tv_nsec -= 1000000000;
-        ++now->tv_sec;
-    }
-    return rc;
-}
-
-void fault_clock(unsigned ms)
-{
-    clock_away = ms;
-}
 
 /* ---- what tests call --------------------------------------------------- */
 

@@ -48,8 +48,4 @@ FaultBalance fault_balance();
  * "write 2, pthread_mutex_lock 1"; empty when there was none. */
 std::string fault_system_calls();
 
-/* From now on the CPU is away for so long before the module looks at the clock:
- * others use it. */
-void fault_clock(unsigned ms);
-
 #endif

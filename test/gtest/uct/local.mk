@@ -14,6 +14,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_hostile.cc \
+	test/gtest/uct/module_clock.cc test/gtest/uct/module_clock.h \
 	test/gtest/uct/list_test.h test/gtest/uct/test_uct_list.cc \
 	test/gtest/uct/test_uct_list_end.cc \
 	test/gtest/uct/test_uct_load.cc \
@@ -43,6 +44,7 @@ test_gtest_uct_fault_SOURCES = \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h \
 	test/gtest/uct/fault.cc test/gtest/uct/fault.h \
 	test/gtest/uct/fault_verbs.inc \
+	test/gtest/uct/module_clock.cc test/gtest/uct/module_clock.h \
 	test/gtest/uct/test_data_path.cc \
 	test/gtest/uct/test_fault_plan.cc \
 	test/gtest/uct/test_fault_sweep.cc

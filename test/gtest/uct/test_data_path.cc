@@ -4,6 +4,7 @@
  * nowhere and takes no lock (P10). Counted are the module's own calls.
  */
 #include "fault.h"
+#include "module_clock.h"
 #include "uct_entity.h"
 
 #include <cstdlib>
@@ -139,12 +140,13 @@ TEST_F(DataPath, direct__is_found_to_work_though_the_CPU_is_away)
         quiet = std::make_unique<Entity>();
     } catch (const std::runtime_error &) {
     }
-    fault_clock(300);
+    module_clock_start();
+    module_clock_away(300000);
     try {
         busy = std::make_unique<Entity>();
     } catch (const std::runtime_error &) {
     }
-    fault_clock(0);
+    module_clock_away(0);
     unsetenv("UCX_EFA_DIRECT");
     if (quiet == nullptr) {
         GTEST_SKIP() << "rdma-core is older than 60";

@@ -61,9 +61,9 @@ TEST_F(UctUdPeer, traffic__both_ways)
     EXPECT_EQ(1000u, count.in_order);
 }
 
-/* Dead within TRIES time-outs, whether something is under way or the keepalive
- * asks. */
-TEST_F(UctUdPeer, killed__is_dead_in_bounded_time)
+/* Dead after TRIES time-outs, whether something is under way or the keepalive
+ * asks: so many packets go to it. */
+TEST_F(UctUdPeer, killed__is_dead_after_its_tries)
 {
     for (bool asks : {false, true}) {
         meet({{"TRIES", "8"}});
@@ -71,7 +71,7 @@ TEST_F(UctUdPeer, killed__is_dead_in_bounded_time)
         ASSERT_EQ(1u, send_for(5, 1));
         ASSERT_TRUE(flushed());
         peer->signal(SIGKILL);
-        double start = now();
+        auto before = counter("tx_pkts");
         Completion comp;
         if (!asks) {
             ASSERT_EQ(UCS_INPROGRESS,
@@ -84,10 +84,7 @@ TEST_F(UctUdPeer, killed__is_dead_in_bounded_time)
             }
             return !a->failures.empty() && (asks || comp.done);
         }));
-        double took = now() - start;
-        printf("%s after %.2f s\n", asks ? "asked: dead" : "dead", took);
-        EXPECT_GT(took, 0.2);
-        EXPECT_LT(took, 6);
+        EXPECT_EQ(1 + 8u, counter("tx_pkts") - before);
         EXPECT_EQ(1u, a->failures.size());
         EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, a->failures[0].status);
         EXPECT_EQ(asks ? UCS_OK : UCS_ERR_ENDPOINT_TIMEOUT, comp.status);

@@ -285,6 +285,15 @@ void UctTest::device(const char *knob, const char *value)
     ASSERT_EQ(0, control(knob, value)) << knob << "=" << value;
 }
 
+void UctTest::device_clock(unsigned long long ns)
+{
+    auto clock = reinterpret_cast<int (*)(unsigned long long)>(
+            dlsym(RTLD_DEFAULT, "efasim_clock"));
+
+    ASSERT_NE(nullptr, clock) << "run under 'efasim run -- srdrun'";
+    ASSERT_EQ(0, clock(ns));
+}
+
 double UctTest::now()
 {
     using namespace std::chrono;

@@ -219,6 +219,9 @@ protected:
     /* Sets a knob of the emulated device of this process from now on. */
     static void device(const char *knob, const char *value);
 
+    /* From now on its clock stands at `ns`; 0: the real one again. */
+    static void device_clock(unsigned long long ns);
+
     static unsigned long long counter(const char *name)
     {
         return device_counter(name);
@@ -232,9 +235,9 @@ protected:
     static long resident();
 
     /* Progresses until `done`; false after `seconds`. */
-    bool wait(const std::function<bool()> &done, double seconds = 20);
+    bool wait(const std::function<bool()> &done, double seconds = 60);
     /* The same while b does nothing. */
-    bool wait_a(const std::function<bool()> &done, double seconds = 20);
+    bool wait_a(const std::function<bool()> &done, double seconds = 60);
     /* Progress of both, or of `those`. */
     void progress_for(double seconds);
     static void progress_for(double seconds,

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "module_clock.h"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <link.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+std::atomic<unsigned long> away, behind; /* us */
+std::atomic<uintptr_t> module_start, module_end;
+thread_local unsigned long looks;
+
+int find_module(dl_phdr_info *info, size_t, void *)
+{
+    if (strstr(info->dlpi_name, "libuct_srd.so") == nullptr) {
+        return 0;
+    }
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        if ((info->dlpi_phdr[i].p_type == PT_LOAD) &&
+            (info->dlpi_phdr[i].p_flags & PF_X)) {
+            module_start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            module_end   = module_start + info->dlpi_phdr[i].p_memsz;
+        }
+    }
+    return 1;
+}
+} // namespace
+
+extern "C" int clock_gettime(clockid_t id, timespec *now)
+{
+    auto caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    int rc      = syscall(SYS_clock_gettime, id, now);
+    unsigned long us = behind;
+
+    if ((id == CLOCK_THREAD_CPUTIME_ID) || (id == CLOCK_PROCESS_CPUTIME_ID)) {
+        return rc; /* it stands still while others have the CPU */
+    }
+    if ((caller >= module_start) && (caller < module_end)) {
+        us = behind += away;
+        ++looks;
+    }
+    now->tv_sec  += us / 1000000;
+    now->tv_nsec += us % 1000000 * 1000;
+    if (now->tv_nsec >= 1000000000) {
+        now->tv_nsec -= 1000000000;
+        ++now->tv_sec;
+    }
+    return rc;
+}
+
+void module_clock_start()
+{
+    dl_iterate_phdr(find_module, nullptr);
+}
+
+void module_clock_away(unsigned long us)
+{
+    away = us;
+}
+
+unsigned long module_clock_looks()
+{
+    return looks;
+}

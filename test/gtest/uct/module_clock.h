@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MODULE_CLOCK_H_
+#define MODULE_CLOCK_H_
+
+/* The program stands before libc's clock_gettime: the module's looks at the
+ * clock are counted, and time passes for it as a test wishes. The clocks of CPU
+ * time are the real ones. */
+
+/* The module is loaded: its looks are known from now on. */
+void module_clock_start();
+
+/* From now on so many microseconds pass, for the module, before each look. */
+void module_clock_away(unsigned long us);
+
+/* Looks of this thread. */
+unsigned long module_clock_looks();
+
+#endif
