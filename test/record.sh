@@ -118,6 +118,13 @@ record_waits() {
     done
 }
 
+# record_busy: until the client of perftest that writes to the check's .out has
+# done so for a second. It and wait_listen are for the shells inside, too.
+record_busy() {
+    until grep -q '^\[thread 0\]' "$CHECK_LOG.out"; do sleep 0.1; done
+}
+export -f record_busy wait_listen port_listens
+
 # A program that is killed leaves what it did; its peer, too.
 record_killed() {
     local pid file said port killed=$CHECK_LOG.pid
@@ -130,14 +137,14 @@ record_killed() {
         pidfile=$1 port=$2
         shift 2
         "$@" -p "$port" & server=$!
-        sleep 1
+        wait_listen "$port" "$server" || exit
         "$@" 127.0.0.1 -p "$port" -t tag_lat -s 8 -n 100000000 &
         echo $! >"$pidfile"
         wait $!
         kill -KILL "$server"' bash "$killed" "$port" "${PERFTEST[@]}" \
         >"$CHECK_LOG.out" 2>&1 &
     pid=$!
-    sleep 4
+    record_busy
     kill -KILL "$(cat "$killed")" || fail "it was not running"
     wait "$pid" 2>/dev/null
     for file in "$RECORDED"/*.srdrec; do
@@ -163,7 +170,7 @@ record_two_killed() {
         dir=$1 port=$2 size=$3 seconds=$4
         shift 4
         EFASIM_NODE=0 UCX_EFA_RECORD=$dir/receiver:4M "$@" -p "$port" & server=$!
-        sleep 0.7
+        wait_listen "$port" "$server" || exit
         EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
             -t tag_bw -s "$size" -n 100000000 & client=$!
         sleep "$seconds"
@@ -218,13 +225,13 @@ record_live() {
         port=$1
         shift
         "$@" -p "$port" & server=$!
-        sleep 1
+        wait_listen "$port" "$server" || exit
         "$@" 127.0.0.1 -p "$port" -t tag_bw -s 8 -n 100000000 & client=$!
         sleep 12
         kill -KILL $client $server' bash "$port" "${PERFTEST[@]}" \
         >"$CHECK_LOG.out" 2>&1 &
     pid=$!
-    sleep 3
+    record_busy
     end=$((SECONDS + 7))
     while [ $SECONDS -lt $end ]; do
         for file in "$RECORDED"/*.srdrec; do
@@ -358,7 +365,7 @@ record_spoiled() {
     record_begin
     record_two_killed "$SRDRUN" 8 4 &
     pid=$!
-    sleep 2.5
+    record_busy
     find "$RECORDED" -name '*.srdrec' -exec "$@" {} \; || fail "$*"
     wait "$pid" || fail "one had ended: $(tail -n 3 "$CHECK_LOG.out")"
     ! grep -E 'Caught signal|Bus error|Segmentation' "$CHECK_LOG.out" || fail "$*"
@@ -378,15 +385,16 @@ record_bus() {
     local status=0 port
     need_perftest
     record_begin
+    export CHECK_LOG
     port=$(random_port)
     # shellcheck disable=SC2016 # for the shell inside
     UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M "$EFASIM" run --fabric "rb$$" -- bash -c '
         port=$1
         shift
         "$@" -p "$port" & server=$!
-        sleep 0.7
+        wait_listen "$port" "$server" || exit
         "$@" 127.0.0.1 -p "$port" -t tag_bw -s 8 -n 100000000 & client=$!
-        sleep 1
+        record_busy
         kill -BUS "$server"
         wait "$server"
         status=$?

@@ -15,10 +15,13 @@ top_pair() {
     need ucx_perftest python3
     port=$(random_port)
     top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- ucx_perftest -p "$port"
-    sleep 1
+    wait_listen "$port" "${TOP_PIDS[0]}" || fail "no server: $(cat "$CHECK_LOG.server")"
     top_start "$CHECK_LOG.client" "${sim[@]}" --node 1 -- ucx_perftest \
         -p "$port" 127.0.0.1 "$@"
-    sleep 2
+    until grep -q '^\[thread 0\]' "$CHECK_LOG.client"; do # a second of it
+        kill -0 "${TOP_PIDS[1]}" || fail "no client: $(cat "$CHECK_LOG.client")"
+        sleep 0.1
+    done
 }
 
 # top_start LOG OPTION... -- COMMAND...: in the background; its process, which
