@@ -6,6 +6,7 @@
 
 # record_begin: RECORDED is a folder for recordings, gone with the check.
 record_begin() {
+    rm -f "$CHECK_LOG.out"
     [ -x "$BUILD/bin/srd_replay" ] || skip_here "srd_replay was not built"
     RECORDED=$(mktemp -d "$CHECK_LOG.rec.XXXXXX")
     trap 'rm -rf "$RECORDED"' EXIT
@@ -118,10 +119,11 @@ record_waits() {
     done
 }
 
-# record_busy: until the client of perftest that writes to the check's .out has
-# done so for a second. It and wait_listen are for the shells inside, too.
+# record_busy [MORE]: until the client of perftest that writes to the check's .out
+# has sent enough messages, and MORE. It and wait_listen are for shells inside, too.
 record_busy() {
-    until grep -q '^\[thread 0\]' "$CHECK_LOG.out"; do sleep 0.1; done
+    until awk -v least="$((500 + ${1-0}))" '$1 == "[thread" { sent = $3 }
+        END { exit sent < least }' "$CHECK_LOG.out" 2>/dev/null; do sleep 0.1; done
 }
 export -f record_busy wait_listen port_listens
 
@@ -158,7 +160,8 @@ record_killed() {
 }
 
 # record_two_killed SRDRUN SIZE SECONDS [EFASIM_OPTION...]: messages from one host to
-# another until both programs are killed; recordings in sender/ and receiver/.
+# another until both programs are killed (SECONDS "told": when a file
+# of that name is beside the recordings); recordings in sender/ and receiver/.
 record_two_killed() {
     local srdrun=$1 size=$2 seconds=$3 port
     shift 3
@@ -173,7 +176,11 @@ record_two_killed() {
         wait_listen "$port" "$server" || exit
         EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
             -t tag_bw -s "$size" -n 100000000 & client=$!
-        sleep "$seconds"
+        if [ "$seconds" = told ]; then
+            until [ -e "$dir/told" ]; do sleep 0.1; done
+        else
+            sleep "$seconds"
+        fi
         kill -KILL $server $client' bash "$RECORDED" "$port" "$size" "$seconds" \
         "$srdrun" "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
 }
@@ -363,10 +370,12 @@ record_spoiled() {
     local pid
     need_perftest
     record_begin
-    record_two_killed "$SRDRUN" 8 4 &
+    record_two_killed "$SRDRUN" 8 told &
     pid=$!
     record_busy
     find "$RECORDED" -name '*.srdrec' -exec "$@" {} \; || fail "$*"
+    record_busy "$(awk '$1 == "[thread" { sent = $3 } END { print sent }' "$CHECK_LOG.out")"
+    : >"$RECORDED/told"
     wait "$pid" || fail "one had ended: $(tail -n 3 "$CHECK_LOG.out")"
     ! grep -E 'Caught signal|Bus error|Segmentation' "$CHECK_LOG.out" || fail "$*"
 }
