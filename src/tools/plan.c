@@ -413,7 +413,7 @@ static void plan_show(plan_t *plan)
     printf(": %u short, %u to look at\n", plan->short_of, plan->warnings);
 }
 
-/* The table of docs/SCALE.md: of the published device, whatever is here. */
+/* The table: of the published device, whatever is here. */
 static int plan_table(void)
 {
     static const unsigned ranks[] = {8, 16, 32, 64, 96, 128, 192};

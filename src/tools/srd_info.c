@@ -84,7 +84,7 @@ static const struct argp_option options[] = {
      "Ranks on other hosts that a rank talks to (default: all)", 3},
     {"table", KEY_TABLE, NULL, 0,
      "Print the needs of usual jobs on an EFA of the second generation "
-     "instead: the table of docs/SCALE.md", 3},
+     "instead", 3},
 
     {NULL, 0, NULL, 0, "Test of the module's assumptions about the device:", 4},
     {"selftest", KEY_SELFTEST, NULL, 0,

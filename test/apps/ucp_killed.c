@@ -243,7 +243,8 @@ static int killed_kill(killed_t *k, pid_t victim)
 {
     double start = killed_now();
 
-    while (killed_now() < start + k->after) {
+    while ((killed_now() < start + k->after) ||
+           ((k->moved == 0) && !k->errors)) {
         traffic_round(k);
     }
     if (k->errors) {
@@ -309,7 +310,7 @@ static void killed_usage(void)
     fprintf(stderr,
             "usage: ucp_killed [OPTIONS] (server, will be killed)\n"
             "       ucp_killed --client [OPTIONS]\n"
-            "  --port N  --size BYTES [64]  --after S [1]  --within S [5]\n"
+            "  --port N  --size BYTES [64]  --after S [1]  --within S [60]\n"
             "  --traffic send|recv|both|get [both]  --wakeup  --lost\n");
     exit(2);
 }
@@ -358,7 +359,7 @@ static void killed_parse(killed_t *k, node_params_t *p, int argc, char **argv)
 int main(int argc, char **argv)
 {
     static killed_t k = {
-        .traffic = TRAFFIC_BOTH, .size = 64, .after = 1, .within = 5
+        .traffic = TRAFFIC_BOTH, .size = 64, .after = 1, .within = 60
     };
     node_params_t params = {
         .port = 23457, .peer_err = 1, .timeout = 60,
