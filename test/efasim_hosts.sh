@@ -289,6 +289,10 @@ file_limit() {
         grep 'ended' "$CHECK_LOG.space"; then
         fail "$(<"$CHECK_LOG.space")"
     fi
+    # a fabric that cannot be looked at is left alone
+    "$EFASIM" run --fabric "t$$" -- bash -c '(ulimit -v 1500000; "$0" clean
+        "$0" run --fabric "$1" -- true; ulimit -n 5; "$0" clean)
+        "$0" stat --fabric "$1"' "$EFASIM" "t$$" || fail "a fabric in use is gone"
 }
 
 # A fabric of that name and another user is told of by the run that makes one;

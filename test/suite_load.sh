@@ -68,13 +68,14 @@ takes_srd() {
 }
 
 # No lane to a peer is of ud, whatever a program wants of UCX, also where UCX takes
-# several devices.
+# several devices, or copying for slow.
 chosen() {
     need ucx_info
     local out=$CHECK_LOG.out features
     export UCX_TLS=^sm,self UCX_MAX_RNDV_RAILS=4 UCX_MAX_EAGER_RAILS=4 \
         UCX_MAX_EAGER_LANES=4 UCX_MAX_RNDV_LANES=4 UCX_LOG_LEVEL=debug
-    for features in t a r te tr tarew; do
+    for features in t a r te tr tarew tare; do
+        [ $features != tare ] || export UCX_BCOPY_BW=300MBs
         "$EFASIM" run --fabric "t$$" --devices 2 -- "$SRDRUN" ucx_info -e \
             -u $features >"$out.$features" 2>&1 || fail "$features: status $?"
         says ' lane\[[0-9]*\]: .*srd/rdmap' "$out.$features"

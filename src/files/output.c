@@ -23,13 +23,14 @@ static int output_folder(const char *path, struct stat *folder)
     return stat(name, folder);
 }
 
-/* Nonzero: others may make a name there. Root is the owner of "/", also in a
- * user namespace that has no root. */
+/* Nonzero: others may make a name there, but those of this user's own group. Root
+ * is the owner of "/", also in a user namespace that has no root. */
 static int output_is_shared(const struct stat *folder)
 {
     struct stat top;
 
     return (folder->st_mode & S_IWOTH) ||
+           ((folder->st_mode & S_IWGRP) && (folder->st_gid != getegid())) ||
            ((folder->st_uid != geteuid()) &&
             ((stat("/", &top) != 0) || (folder->st_uid != top.st_uid)));
 }
@@ -43,7 +44,7 @@ static int output_is_own(int fd, const struct stat *folder)
     return (fstat(fd, &file) == 0) && S_ISREG(file.st_mode) &&
            (file.st_nlink == 1) &&
            ((file.st_uid == geteuid()) ||
-            (!(folder->st_mode & S_IWOTH) &&
+            (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
              (file.st_uid == folder->st_uid)));
 }
 
@@ -82,6 +83,6 @@ FILE *output_file(const char *path, int flags)
 
 const char *output_error(int err)
 {
-    return (err == EPERM) ? "a link, or another user's, in a folder where "
-                            "others may write" : strerror(err);
+    return (err == EPERM) ? "a link, a pipe, or another user's, in a folder "
+                            "where others may write" : strerror(err);
 }

@@ -166,12 +166,20 @@ static void fabric_remove(struct fabric *fabric, int folder)
     errno = err;
 }
 
+/* Nonzero: fabric_map() found no directory of this version. Else it could not
+ * look (descriptors, address space): there may be one, in use. */
+static int fabric_is_none(int err)
+{
+    return (err == ENOENT) || (err == EPROTO) || (err == ELOOP) ||
+           (err == EISDIR);
+}
+
 static int fabric_open_locked(struct fabric *fabric, int folder,
                               unsigned flags, int host)
 {
     fabric->dir = fabric_map(folder, 0);
-    if ((fabric->dir == NULL) && (errno == EPROTO) &&
-        !(flags & FABRIC_CREATE)) {
+    if ((fabric->dir == NULL) &&
+        (!(flags & FABRIC_CREATE) || !fabric_is_none(errno))) {
         return -1;
     }
 
@@ -189,7 +197,7 @@ static int fabric_open_locked(struct fabric *fabric, int folder,
                fabric_attach_locked(fabric, dir_nic_of(host, 0), 0);
     }
 
-    return (fabric->dir == NULL) ? -1 : 0;
+    return 0;
 }
 
 struct fabric *fabric_open(const char *path, unsigned flags, int host)
@@ -363,11 +371,14 @@ static int fabric_clean_one(const char *path, unsigned *removed,
 
     snprintf(fabric.path, sizeof(fabric.path), "%s", path);
     fabric.dir = fabric_map(lock, 0);
-    if ((fabric.dir == NULL) || (fabric_reap(&fabric) == 0)) {
+    if ((fabric.dir == NULL) ? fabric_is_none(errno) :
+                               (fabric_reap(&fabric) == 0)) {
         fabric_remove(&fabric, lock);
         ++*removed;
     } else {
-        munmap(fabric.dir, sizeof(*fabric.dir));
+        if (fabric.dir != NULL) {
+            munmap(fabric.dir, sizeof(*fabric.dir));
+        }
         ++*live;
     }
 

@@ -215,6 +215,18 @@ static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     return 0;
 }
 
+/* Of the range alone: with the right to write or, if its pages do not have it and
+ * nobody asks (@strong), without. */
+static int efa_rcache_add_range(efa_rcache_t *cache, uintptr_t start,
+                                uintptr_t end, int strong,
+                                efa_rcache_region_t **region_p)
+{
+    int err = efa_rcache_add(cache, start, end, 0, region_p);
+
+    return ((err != EFAULT) || strong) ? err :
+           efa_rcache_add(cache, start, end, 1, region_p);
+}
+
 /* Registers the range that was asked for, with the regions that it overlaps:
  * two users of parts of one buffer shall meet in one region. Where the union
  * cannot be registered (a neighbour's pages are gone, or may not be written),
@@ -239,21 +251,20 @@ static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     }
 
     efa_rcache_evict_range(cache, start, end);
-    err = efa_rcache_add(cache, union_start, union_end, 0, region_p);
-    if ((err != 0) && ((union_start != start) || (union_end != end))) {
-        err = efa_rcache_add(cache, start, end, 0, region_p);
+    err = ((union_start == start) && (union_end == end)) ? EFAULT :
+          efa_rcache_add(cache, union_start, union_end, 0, region_p);
+    if (err != 0) {
+        err = efa_rcache_add_range(cache, start, end, strong, region_p);
     }
-    if ((err == EFAULT) && !strong) {
-        err = efa_rcache_add(cache, start, end, 1, region_p);
-    }
-    if ((err != 0) && (cache->lru.lru_next != &cache->lru)) {
+    if ((err != 0) && (err != EFAULT) &&
+        (cache->lru.lru_next != &cache->lru)) {
         /* Out of some limit: give back all that nobody uses, try once more */
         while (cache->lru.lru_next != &cache->lru) {
             efa_rcache_evict(cache, efa_rcache_find(
                                             cache,
                                             cache->lru.lru_next->start));
         }
-        err = efa_rcache_add(cache, start, end, 0, region_p);
+        err = efa_rcache_add_range(cache, start, end, strong, region_p);
     }
     return err;
 }

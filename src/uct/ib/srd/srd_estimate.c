@@ -43,6 +43,7 @@
 #define SRD_COPY          (1 / (7000.0 * 1048576))
 #define SRD_COPY_OLD      (1 / (5800.0 * 1048576))
 #define SRD_CHANGE_OVER   20000.0 /* bytes: between the new ones' thresholds */
+#define SRD_LATENCY_MOST  1.3     /* times that of a message alone */
 #define SRD_PERF_DIFF     0.99    /* the old ones': UCX_RNDV_PERF_DIFF of 1 % */
 
 /* CPU of the sender, in ns. Memory of the user's has to be waited for, which
@@ -122,6 +123,7 @@ void srd_estimate_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 {
     const base_iface_t *iface = (const base_iface_t*)tl_iface;
     const ucx_host_t *host    = iface->super.host;
+    double            most;
 
     attr->overhead  = srd_estimates[UCX_OP_AM_SHORT].post * SRD_NS;
     attr->latency.c = srd_estimate_alone(tl_iface);
@@ -129,8 +131,11 @@ void srd_estimate_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         attr->latency.c /= SRD_IN_FLIGHT; /* it has no other */
     }
     if (!ucx_has_new_protocols(host)) {
-        /* their threshold is in proportion to latency */
+        /* Their threshold is in proportion to latency, which must not come near
+         * that of ud */
         attr->latency.c *= srd_estimate_saves(iface, 1 / ucx_copy_rate(host)) /
                            srd_estimate_saves(iface, SRD_COPY_OLD);
+        most             = SRD_LATENCY_MOST * srd_estimate_alone(tl_iface);
+        attr->latency.c  = (attr->latency.c < most) ? attr->latency.c : most;
     }
 }
