@@ -156,7 +156,7 @@ planted_output() {
         "$BUILD/bin/efapci --trace=$name efa1:$USER_HOME/socket"; do
         # shellcheck disable=SC2086
         out=$(timeout 10 $command 2>&1 >/dev/null)
-        [ "$(grep -c . <<<"$out")" = 1 ] && grep -F "$name: a link, or another" \
+        [ "$(grep -c . <<<"$out")" = 1 ] && grep -F "$name: a link, a pipe, or another" \
             <<<"$out" || fail "$1: $command: $out"
         [ "$1" = fifo ] || cmp "$name" "$CHECK_LOG.before" ||
             fail "$1: $command: it was written to"

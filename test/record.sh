@@ -303,24 +303,26 @@ record_why() {
     rm -rf "$dir" "$CHECK_LOG.said"
 }
 
+# The first call that the sender's recording has left.
+record_first() {
+    "$BUILD/bin/srd_replay" --text "$RECORDED"/sender/*.srdrec 2>/dev/null |
+        awk 'NR == 2 { n = $1 + 0 } END { print n + 0 }'
+}
+
 # Since when, of a flow that was blocked when the oldest segment of a ring began: it
 # may be longer than that, and is not since the host was started.
 record_since() {
-    local try file first call said=''
+    local file first call said=''
     need_perftest
     record_begin
     export UCX_SRD_WINDOW=8 # it is blocked a third of the time
-    for try in {1..12}; do
+    for _ in {1..12}; do
         record_two_killed "$SRDRUN" 8 told --reorder 0.2 &
-        until first=$("$BUILD/bin/srd_replay" --text "$RECORDED"/sender/*.srdrec \
-            2>/dev/null | sed -n '2s/ .*//p') && [ "${first:-0}" -gt 1 ]; do
-            sleep 0.2
-        done
+        until [ "$(record_first)" -gt 1 ]; do sleep 0.2; done
         : >"$RECORDED/told"
         wait $!
         file=$(echo "$RECORDED"/sender/*.srdrec)
-        first=$("$BUILD/bin/srd_replay" --text "$file" | sed -n '2s/ .*//p')
-        echo "the first call that is left, in run $try: $first"
+        first=$(record_first)
         for call in {0..60..6}; do
             "$BUILD/bin/srd_replay" --why --until $((first + call)) "$file" || fail "--why"
         done >"$CHECK_LOG.why"

@@ -23,8 +23,8 @@ static int output_folder(const char *path, struct stat *folder)
     return stat(name, folder);
 }
 
-/* Nonzero: others may make a name there, but those of this user's own group. Root
- * is the owner of "/", also in a user namespace that has no root. */
+/* Nonzero: others may make a name there, but for those of this user's own
+ * group. Root is the owner of "/", also in a user namespace that has no root. */
 static int output_is_shared(const struct stat *folder)
 {
     struct stat top;

@@ -215,8 +215,8 @@ static int efa_rcache_add(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     return 0;
 }
 
-/* Of the range alone: with the right to write or, if its pages do not have it and
- * nobody asks (@strong), without. */
+/* Adds the range alone: with the right to write or, if its pages do not have it
+ * and nobody asks (@strong), without. */
 static int efa_rcache_add_range(efa_rcache_t *cache, uintptr_t start,
                                 uintptr_t end, int strong,
                                 efa_rcache_region_t **region_p)
