@@ -176,11 +176,8 @@ record_two_killed() {
         wait_listen "$port" "$server" || exit
         EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
             -t tag_bw -s "$size" -n 100000000 & client=$!
-        if [ "$seconds" = told ]; then
-            until [ -e "$dir/told" ]; do sleep 0.1; done
-        else
-            sleep "$seconds"
-        fi
+        [ "$seconds" = told ] || sleep "$seconds"
+        until [ "$seconds" != told ] || [ -e "$dir/told" ]; do sleep 0.1; done
         kill -KILL $server $client' bash "$RECORDED" "$port" "$size" "$seconds" \
         "$srdrun" "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
 }
@@ -303,26 +300,22 @@ record_why() {
     rm -rf "$dir" "$CHECK_LOG.said"
 }
 
-# The first call that the sender's recording has left.
-record_first() {
-    "$BUILD/bin/srd_replay" --text "$RECORDED"/sender/*.srdrec 2>/dev/null |
-        awk 'NR == 2 { n = $1 + 0 } END { print n + 0 }'
+record_first() { # the first call that the sender's recording has left
+    "$BUILD/bin/srd_replay" --text "$RECORDED"/sender/* 2>/dev/null |
+        awk 'NR == 2 { n = $1 } END { print n + 0 }'
 }
 
 # Since when, of a flow that was blocked when the oldest segment of a ring began: it
 # may be longer than that, and is not since the host was started.
 record_since() {
     local file first call said=''
-    need_perftest
-    record_begin
+    need_perftest && record_begin
     export UCX_SRD_WINDOW=8 # it is blocked a third of the time
     for _ in {1..12}; do
         record_two_killed "$SRDRUN" 8 told --reorder 0.2 &
         until [ "$(record_first)" -gt 1 ]; do sleep 0.2; done
-        : >"$RECORDED/told"
-        wait $!
-        file=$(echo "$RECORDED"/sender/*.srdrec)
-        first=$(record_first)
+        : >"$RECORDED/told" && wait $!
+        file=$(echo "$RECORDED"/sender/*.srdrec) first=$(record_first)
         for call in {0..60..6}; do
             "$BUILD/bin/srd_replay" --why --until $((first + call)) "$file" || fail "--why"
         done >"$CHECK_LOG.why"

@@ -24,7 +24,7 @@ static int output_folder(const char *path, struct stat *folder)
 }
 
 /* Nonzero: others may make a name there, but for those of this user's own
- * group. Root is the owner of "/", also in a user namespace that has no root. */
+ * group. Root is the owner of "/", also in a user namespace without root. */
 static int output_is_shared(const struct stat *folder)
 {
     struct stat top;
