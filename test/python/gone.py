@@ -71,9 +71,10 @@ def client(address, ready, kind):
         for _ in range(LATER):
             try:
                 await send(endpoint, kind)
-            except expected as error:
-                print(f'ok {kind}: {type(error).__name__}', flush=True)
+            except expected:
                 failed += 1
+        if failed == LATER:
+            print(f'ok {kind}', flush=True)
         os._exit(0 if failed == LATER else 1)
 
     asyncio.run(run())
