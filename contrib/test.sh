@@ -37,10 +37,10 @@ failed. Missing packages are named and then installed (apt-get, sudo). A user
 who has sudo without a password has the suites run by root.
 
 Without SUITE or profile: the quick profile, the heart of every suite, at most
-8 minutes on two cores, build included. Suites that are named run in the
+4 minutes on two cores, build included. Suites that are named run in the
 profile of CI, as far as what they need is here.
 
-  --ci          what CI runs, at most 40 minutes on two quiet cores: makes
+  --ci          what CI runs, about 25 minutes on two quiet cores: makes
                 systems of Debian 13 and sid (contrib/ci/chroot.sh); a skip that
                 test/skips.txt does not name is a failure
   --full        the same with many seeds, long runs, all releases (hours)
