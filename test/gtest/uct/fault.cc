@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fault.h"
+#include "module_clock.h"
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
-#include <link.h>
 #include <malloc.h>
 #include <map>
 
@@ -50,34 +50,6 @@ bool fault_hit(Point point)
     }
     fired = true;
     return true;
-}
-
-/* ---- whose call is it ------------------------------------------------ */
-
-uintptr_t module_start, module_end;
-
-int module_find(dl_phdr_info *info, size_t, void *)
-{
-    if (strstr(info->dlpi_name, "libuct_srd.so") == nullptr) {
-        return 0;
-    }
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        if ((info->dlpi_phdr[i].p_type == PT_LOAD) &&
-            (info->dlpi_phdr[i].p_flags & PF_X)) {
-            module_start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            module_end = module_start + info->dlpi_phdr[i].p_memsz;
-        }
-    }
-    return 1;
-}
-
-/* Looked up when the module first asks for a verb: before that nothing of it
- * counts. */
-bool is_module(const void *caller)
-{
-    uintptr_t address = reinterpret_cast<uintptr_t>(caller);
-
-    return (address >= module_start) && (address < module_end);
 }
 
 /* ---- verbs ------------------------------------------------------------ */
@@ -223,14 +195,12 @@ fault_pick(void *handle, const char *name, const void *caller)
                             dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
         }
     }
-    if (module_start == 0) {
-        dl_iterate_phdr(module_find, nullptr);
-    }
-    if (is_module(caller) &&
+    module_clock_start(); /* before this nothing of it counts */
+    if (module_is(caller) &&
         (strcmp(name, "ibv_is_fork_initialized") == 0)) {
         return reinterpret_cast<void *>(fault_fork_status);
     }
-    if (!is_module(caller) || ((verb = find_verb(name)) == nullptr)) {
+    if (!module_is(caller) || ((verb = find_verb(name)) == nullptr)) {
         return nullptr;
     }
     *verb->real = fault_real_dlsym(handle, name);
@@ -318,7 +288,7 @@ void __libc_free(void *);
 
 static void *counted(const void *caller, void *memory)
 {
-    if (is_module(caller) && (memory != nullptr)) {
+    if (module_is(caller) && (memory != nullptr)) {
         owned_add(memory);
     }
     return memory;
@@ -326,7 +296,7 @@ static void *counted(const void *caller, void *memory)
 
 static bool refused(const void *caller)
 {
-    return is_module(caller) && fault_hit(MALLOC);
+    return module_is(caller) && fault_hit(MALLOC);
 }
 
 void *malloc(size_t size)
@@ -417,7 +387,7 @@ void *next_function(const char *name)
         if (real == nullptr) {                                                 \
             real = next_function(#_name);                                      \
         }                                                                      \
-        if (is_module(__builtin_return_address(0))) {                          \
+        if (module_is(__builtin_return_address(0))) {                          \
             ++system_calls[SYSTEM_##_name];                                    \
         }                                                                      \
         return reinterpret_cast<long (*)(long, long, long, long, long, long)>( \

@@ -6,8 +6,11 @@
  * clock are counted, and time passes for it as a test wishes. The clocks of CPU
  * time are the real ones. */
 
-/* The module is loaded: its looks are known from now on. */
+/* The module is loaded: its looks and calls are known from now on. */
 void module_clock_start();
+
+/* Whether it is the module that calls from there. */
+bool module_is(const void *caller);
 
 /* From now on so many microseconds pass, for the module, before each look. */
 void module_clock_away(unsigned long us);
