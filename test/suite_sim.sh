@@ -66,6 +66,7 @@ suite_run() {
     done <<<"$(list)"
     check record_files 60 record_files
     check record_sim 120 record_sim
+    ci && check record_since 120 record_since
     ci && check record_mutants 60 record_mutants
     ci && check record_perfetto 180 record_perfetto
     # Bytes per peer and instructions per event, for 100 to 10,000 peers; what

@@ -145,7 +145,6 @@ suite_run() {
     ci && check record_turns 60 record_perftest 8 200000 100000 --reorder 0.3
     ci && check record_killed 60 record_killed
     ci && check record_why 60 record_why
-    ci && check record_since 120 record_since
     ci && check record_lost 30 record_lost
     ci && check record_lost_reorder 30 record_lost --reorder 0.3
     ci && check record_live 60 record_live

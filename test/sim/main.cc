@@ -12,7 +12,7 @@ struct Options {
     std::string plan  = "small";
     uint64_t    seed  = 1;
     uint64_t    count = 1;
-    unsigned    nodes = 0;
+    unsigned    nodes = 0, messages = 0;
     std::string record;
     bool        wrap = false, hash = false, verbose = false, list = false;
 };
@@ -20,8 +20,8 @@ struct Options {
 static void usage()
 {
     puts("usage: flow_sim [--plan NAME|small|all] [--seed N] [--count N]\n"
-         "                [--nodes N] [--wrap] [--trace-hash] [--verbose]\n"
-         "                [--record DIR] [--list]\n"
+         "                [--nodes N] [--messages N] [--wrap] [--trace-hash]\n"
+         "                [--verbose] [--record DIR] [--list]\n"
          "  small: every plan of at most 16 nodes but reconnect; --wrap starts all numbers\n"
          "  just before their wrap; --trace-hash runs each seed twice and\n"
          "  compares (P9); --record: each core into a file, for srd_replay");
@@ -52,6 +52,8 @@ static bool parse(int argc, char **argv, Options *options)
             flow_test::record_into   = options->record.c_str();
         } else if ((name == "--nodes") && !last) {
             options->nodes = (unsigned)strtoul(argv[++i], nullptr, 0);
+        } else if ((name == "--messages") && !last) {
+            options->messages = (unsigned)strtoul(argv[++i], nullptr, 0);
         } else {
             usage();
             return false;
@@ -137,6 +139,9 @@ int main(int argc, char **argv)
         ++plans;
         if (options.nodes != 0) {
             plan.nodes = options.nodes;
+        }
+        if (options.messages != 0) {
+            plan.messages = options.messages;
         }
         unsigned bad = 0;
         for (uint64_t i = 0; (i < options.count) && (bad < 3); ++i) {
