@@ -230,6 +230,9 @@ errors_peers() {
         'security group' errors_handled
     error 'a peer that is killed' 'endpoint to ' 'process is gone' 'its own output|gone' \
         errors_pair '' srd srd errors_kill_child
+    error 'a message that the device refuses' 'message ended with status 6 of the device' \
+        'longer than this device sends' 'selftest.*UCX_EFA_RECORD' \
+        errors_pair '--inject send:6:1:500' srd srd
     error 'srd_info --selftest --peer (its security group drops the packets)' \
         'no packet reaches' 'security group' 'same subnet' errors_selftest_cut
 }

@@ -18,21 +18,21 @@ extern "C" {
 namespace model {
 
 /*
- * How a packet may end, by EFA's status (uct/ib/efa/efa_status.h). 10 is no
- * error (world.cc), nor is 14 until its time is over. On UD only our own device
- * ends a packet otherwise: step_refuse.
+ * How a packet may end, after it arrived or before. A receiver that is not ready
+ * is no error (world.cc). On UD only our own device ends a packet otherwise:
+ * step_refuse.
  */
 static const struct {
     char               letter;
     bool               arrives;
     flow_send_status_t status;
 } endings[] = {
-    {'x', false, FLOW_SEND_ERROR}, /* 2 to 6, 14, 18                          */
-    {'X', true, FLOW_SEND_ERROR},  /* 7, 11, 12, those without a name         */
-    {'y', false, FLOW_SEND_LOST},  /* 15                                      */
-    {'z', true, FLOW_SEND_LOST},   /* 13                                      */
-    {'q', false, FLOW_SEND_DEAD},  /* 9                                       */
-    {'Q', true, FLOW_SEND_DEAD}    /* 8                                       */
+    {'x', false, FLOW_SEND_ERROR},
+    {'X', true, FLOW_SEND_ERROR},
+    {'y', false, FLOW_SEND_LOST},
+    {'z', true, FLOW_SEND_LOST},
+    {'q', false, FLOW_SEND_DEAD},
+    {'Q', true, FLOW_SEND_DEAD}
 };
 
 /* UD: the next packet of a side is refused by its own device. */

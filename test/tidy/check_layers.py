@@ -18,13 +18,13 @@ LAYERS = {
     'files': set(),
     'flow': {'util'},
     'record': {'flow'},
-    'efasim': {'files'},
+    'efasim': {'files', 'util'},
     'ucp_hooks': set(),
     'uct/ib/efa': {'ucp_hooks', 'util'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
-    'tools': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow',
+    'tools': {'util', 'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow',
               'record', 'files'},
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2016,SC2154
 #
-# Samples of check_minors.py and check_status.py. Sourced by selftest.sh, whose
+# Samples of check_minors.py and check_sentences.py. Sourced by selftest.sh, whose
 # functions it calls.
 
 # minors: a list of two minors, and files that agree with it.
@@ -82,35 +82,3 @@ expect fail check_sentences.py 'test/a.sh:1: a sentence begins with "Whoever it 
 put test/a.sh <<<''
 put test/a.py <<<$'def f():\n    """Good. What it does."""\n'
 expect fail check_sentences.py 'test/a.py:2: a sentence begins with "What it does'
-
-# statuses N...: a tree whose device, facts and tests have these.
-statuses() {
-    mkdir -p "$root"/{src/efasim/engine,test/model,test/gtest/uct,test/gtest/efasim}
-    printf '    {true, FLOW_SEND_ERROR}, /* %s */\n' "2 to ${*: -1}" |
-        put test/model/error.cc
-    printf '    SIM_ST_NAME = %s,\n' 0 "$@" | put src/efasim/engine/efa_io.h
-    { printf '## Completion status\n| 0 | done | OK | %s | x | Y |\n' "$1"
-        printf '| %s | x | Y | | | |\n' "${@:2}"
-        printf '## Next\n| 99 | x | Y | | | |\n'; } | put docs/EFA-FACTS.md
-    printf '        {%s, UCS_OK, true},\n' "$@" |
-        put test/gtest/uct/test_uct_status.cc
-    printf 'INSTANTIATE_TEST_SUITE_P(statuses, Inject,\n Values(%s 255));\n' \
-        "$(printf '%s, ' "$@")" | put test/gtest/efasim/verbs_status.cc
-}
-sample
-statuses 1 2
-expect fail check_status.py 'nothing to check'
-printf '    EFA_STATUS_NAME = %s,\n' 0 1 2 | put src/uct/ib/efa/efa_status.h
-expect pass check_status.py
-put test/model/error.cc <<<'/* 2 */'
-expect fail check_status.py 'test/model/error.cc: status 2 of'
-statuses 1 2 3
-for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md test/model/error.cc \
-    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
-    expect fail check_status.py "$file: status 3 is not in"
-done
-statuses 2
-for file in src/efasim/engine/efa_io.h docs/EFA-FACTS.md \
-    test/gtest/uct/test_uct_status.cc test/gtest/efasim/verbs_status.cc; do
-    expect fail check_status.py "$file: status 1 of src/uct/ib/efa/efa_status.h is"
-done

@@ -80,7 +80,7 @@ static void ah_flush(struct sim_ah *ah)
         next = link->next;
         op   = list_entry(link, struct sim_op, ah_link);
         if ((op->qp->attr.pd == ah->pd) && (op->state != SIM_OP_DONE)) {
-            sim_complete(op, SIM_ST_FLUSHED);
+            sim_complete(op, EFA_STATUS_FLUSHED);
         }
     }
 }

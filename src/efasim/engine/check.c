@@ -50,20 +50,21 @@ static uint8_t check_meta(const struct sim_qp *qp,
         !check_zero(meta->reserved2) ||
         (!qp->attr.req_id_64 && !check_zero(meta->req_id_ex)) ||
         ((meta->ctrl2 & IO_TX_PHASE) != qp->sq.phase)) {
-        return SIM_ST_QP_INTERNAL;
+        return EFA_STATUS_LOCAL_INTERNAL;
     }
 
     if (!check_op(qp, &sim_opcodes[IO_TX_OP(meta)])) {
-        return SIM_ST_UNSUPPORTED_OP;
+        return EFA_STATUS_LOCAL_OPERATION;
     }
 
     if ((meta->ah >= qp->dev->knobs.max_ah) ||
         (qp->dev->ah[meta->ah].pd != qp->attr.pd) ||
         check_ah_is_others(qp, &qp->dev->ah[meta->ah])) {
-        return sim_answer(&qp->dev->knobs, SIM_ANSWER_HANDLE, SIM_ST_BAD_AH);
+        return sim_answer(&qp->dev->knobs, SIM_ANSWER_HANDLE,
+                          EFA_STATUS_LOCAL_AH);
     }
 
-    return SIM_ST_OK;
+    return EFA_STATUS_OK;
 }
 
 /* May the device read (or with SIM_ACCESS_LOCAL_WRITE write) this buffer of a
@@ -75,14 +76,14 @@ static uint8_t check_buf(const struct sim_qp *qp, const struct io_buf *buf,
     uint64_t addr;
 
     if (buf->lkey & ~IO_LKEY_MASK) {
-        return SIM_ST_QP_INTERNAL;
+        return EFA_STATUS_LOCAL_INTERNAL;
     }
     if (buf->length == 0) {
-        return SIM_ST_OK;
+        return EFA_STATUS_OK;
     }
 
     return sim_mr_local(qp->dev, qp->attr.pd, &range, &addr) ?
-           SIM_ST_BAD_LKEY : SIM_ST_OK;
+           EFA_STATUS_LOCAL_LKEY : EFA_STATUS_OK;
 }
 
 static uint32_t check_inline_room(const struct sim_qp *qp)
@@ -101,11 +102,11 @@ static uint8_t check_send(struct sim_op *op)
     if (meta->ctrl1 & IO_TX_INLINE) {
         op->length = meta->length;
         return (meta->length <= check_inline_room(op->qp)) ?
-               SIM_ST_OK : SIM_ST_LOCAL_LENGTH;
+               EFA_STATUS_OK : EFA_STATUS_LOCAL_LENGTH;
     }
 
     if (meta->length > SIM_MAX_SQ_SGE) {
-        return SIM_ST_QP_INTERNAL;
+        return EFA_STATUS_LOCAL_INTERNAL;
     }
     for (i = 0; i < meta->length; ++i) {
         length += op->wqe.sgl[i].length;
@@ -114,17 +115,17 @@ static uint8_t check_send(struct sim_op *op)
                                      SIM_MAX_MSG)) ||
         (!op->qp->attr.ud &&
          !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_MESSAGE, length))) {
-        return SIM_ST_LOCAL_LENGTH;
+        return EFA_STATUS_LOCAL_LENGTH;
     }
     for (i = 0; i < meta->length; ++i) {
         status = check_buf(op->qp, &op->wqe.sgl[i], 0);
-        if (status != SIM_ST_OK) {
+        if (status != EFA_STATUS_OK) {
             return status;
         }
     }
 
     op->length = length;
-    return SIM_ST_OK;
+    return EFA_STATUS_OK;
 }
 
 /* An inline write: only 128 B requests have room for data and address. */
@@ -134,13 +135,13 @@ static uint8_t check_inline_write(struct sim_op *op)
 
     if ((sim_opcode_of(op) != IO_OP_WRITE) ||
         (op->qp->sq.stride == IO_TX_WQE_SMALL)) {
-        return SIM_ST_UNSUPPORTED_OP;
+        return EFA_STATUS_LOCAL_OPERATION;
     }
 
     op->length = meta->length;
     return ((meta->length > IO_TX_INLINE_LARGE) ||
             (op->wqe.rdma.remote.length != op->length)) ?
-           SIM_ST_LOCAL_LENGTH : SIM_ST_OK;
+           EFA_STATUS_LOCAL_LENGTH : EFA_STATUS_OK;
 }
 
 static uint8_t check_rdma(struct sim_op *op)
@@ -149,24 +150,24 @@ static uint8_t check_rdma(struct sim_op *op)
     const struct io_tx_meta *meta = &op->wqe.meta;
 
     if ((sim_opcode_of(op) == IO_OP_READ) && (meta->ctrl1 & IO_TX_HAS_IMM)) {
-        return SIM_ST_UNSUPPORTED_OP;
+        return EFA_STATUS_LOCAL_OPERATION;
     }
     if (meta->ctrl1 & IO_TX_INLINE) {
         return check_inline_write(op);
     }
     if (meta->length > SIM_MAX_RDMA_SGE) {
-        return SIM_ST_QP_INTERNAL;
+        return EFA_STATUS_LOCAL_INTERNAL;
     }
 
     op->length = meta->length ? local->length : 0;
     if ((op->length > op->qp->dev->knobs.max_rdma) ||
         !sim_accepts(&op->qp->dev->knobs, SIM_ACCEPT_READ, op->length) ||
         (op->wqe.rdma.remote.length != op->length)) {
-        return SIM_ST_LOCAL_LENGTH;
+        return EFA_STATUS_LOCAL_LENGTH;
     }
 
     return (op->length == 0) ?
-           SIM_ST_OK :
+           EFA_STATUS_OK :
            check_buf(op->qp, local, sim_opcode(op)->local_access);
 }
 
@@ -174,7 +175,7 @@ uint8_t sim_check(struct sim_op *op)
 {
     uint8_t status = check_meta(op->qp, &op->wqe.meta);
 
-    if (status != SIM_ST_OK) {
+    if (status != EFA_STATUS_OK) {
         return status;
     }
 

@@ -5,8 +5,8 @@
 
 #include "objects.h"
 
-/* Check a request that was just taken from the queue. SIM_ST_OK, and op->length
- * and op->nic are set; or the status that it completes with. */
+/* Check a request that was just taken from the queue. EFA_STATUS_OK, and
+ * op->length and op->nic are set; or the status that it completes with. */
 uint8_t sim_check(struct sim_op *op);
 
 #endif

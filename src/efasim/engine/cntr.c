@@ -91,7 +91,7 @@ void sim_cntr_detach(struct sim_qp *qp)
 void sim_cntr_count(struct sim_qp *qp, enum sim_cntr_op op, uint8_t status)
 {
     struct sim_cntr *cntr = qp->cntr[op];
-    int is_error          = (status != SIM_ST_OK);
+    int is_error          = (status != EFA_STATUS_OK);
 
     if (cntr != NULL) {
         sim_cntr_set(cntr, is_error, cntr->value[is_error] + 1);

@@ -31,11 +31,11 @@ void sim_complete_now(struct sim_op *op)
     struct sim_dev *dev           = qp->dev;
     const struct sim_opcode *code = sim_opcode(op);
 
-    if (code->is_rdma && (op->status != SIM_ST_OK)) {
+    if (code->is_rdma && (op->status != EFA_STATUS_OK)) {
         sim_dev_count(dev, code->errors, 1);
     }
 
-    if (op->status == SIM_ST_OK) {
+    if (op->status == EFA_STATUS_OK) {
         dir_own_count(&qp->count->sent, 1);
         dir_own_count(&qp->count->sent_bytes, op->length);
         if (!code->is_rdma) { /* else rdma.c has */
@@ -45,8 +45,8 @@ void sim_complete_now(struct sim_op *op)
     } else {
         dir_own_count(&qp->count->errors, 1);
         sim_dev_count(dev, DIR_UNRESPONSIVE,
-                      (op->status == SIM_ST_UNRESPONSIVE) ||
-                      (op->status == SIM_ST_UNREACHABLE));
+                      (op->status == EFA_STATUS_REMOTE_STOPPED) ||
+                      (op->status == EFA_STATUS_REMOTE_UNREACHED));
     }
     sim_log_trace(qp->dev, "done qp=%u id=%u op=%u status=%u", qp->qpn,
                   op->wqe.meta.req_id, sim_opcode_of(op), op->status);

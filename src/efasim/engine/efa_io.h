@@ -7,6 +7,8 @@
 #ifndef EFASIM_ENGINE_EFA_IO_H
 #define EFASIM_ENGINE_EFA_IO_H
 
+#include "util/efa_status.h"
+
 #include <stdint.h>
 
 enum { /* queue a completion belongs to */
@@ -18,27 +20,6 @@ enum io_tx_op { /* operation of a work request */
     IO_OP_SEND  = 0,
     IO_OP_READ  = 1,
     IO_OP_WRITE = 2,
-};
-
-/* Completion status, as the device numbers it */
-enum sim_status {
-    SIM_ST_OK              = 0,
-    SIM_ST_FLUSHED         = 1,
-    SIM_ST_QP_INTERNAL     = 2,
-    SIM_ST_UNSUPPORTED_OP  = 3,
-    SIM_ST_BAD_AH          = 4,
-    SIM_ST_BAD_LKEY        = 5,
-    SIM_ST_LOCAL_LENGTH    = 6,
-    SIM_ST_REMOTE_ADDRESS  = 7,
-    SIM_ST_REMOTE_ABORT    = 8,
-    SIM_ST_BAD_DEST_QPN    = 9,
-    SIM_ST_RNR             = 10,
-    SIM_ST_REMOTE_LENGTH   = 11,
-    SIM_ST_REMOTE_STATUS   = 12,
-    SIM_ST_UNRESPONSIVE    = 13, /* answered before, silent now */
-    SIM_ST_UNKNOWN_PEER    = 14, /* responder has no address handle for us */
-    SIM_ST_UNREACHABLE     = 15, /* never answered */
-    SIM_ST_FEATURE         = 18,
 };
 
 /* Work request: meta descriptor, first 32 of its 64 bytes */

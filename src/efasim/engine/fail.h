@@ -19,8 +19,8 @@ void sim_fail_peer_died(struct sim_op *op);
  * last process. */
 uint8_t sim_fail_no_qp(const struct sim_op *op);
 
-/* Complete a request that cannot be sent; SIM_ST_UNREACHABLE, which only
- * silence tells, after the time-out. */
+/* Complete a request that cannot be sent; EFA_STATUS_REMOTE_UNREACHED, which
+ * only silence tells, after the time-out. */
 void sim_fail_reject(struct sim_op *op, uint8_t status);
 
 #endif

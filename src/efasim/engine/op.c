@@ -87,7 +87,7 @@ struct sim_op *sim_op_alloc(struct sim_qp *qp)
     op->overtake = 0;
     op->due      = 0;
     op->state    = SIM_OP_DELAYED;
-    op->status   = SIM_ST_OK;
+    op->status   = EFA_STATUS_OK;
     op->rnr_left = op_rnr_tries(qp);
     op->number   = ++dev->requests;
     dev->quiet   = 0;

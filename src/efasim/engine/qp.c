@@ -108,7 +108,7 @@ static void qp_flush_sends(struct sim_qp *qp)
 
     while (!list_is_empty(&qp->ops)) {
         op         = list_entry(qp->ops.next, struct sim_op, qp_link);
-        op->status = SIM_ST_FLUSHED;
+        op->status = EFA_STATUS_FLUSHED;
         sim_complete_now(op);
     }
 
@@ -117,7 +117,7 @@ static void qp_flush_sends(struct sim_qp *qp)
         return; /* a wild doorbell names no requests */
     }
     for (; sq->cc != pc; ++sq->cc) {
-        sim_complete_cqe(qp, sim_wq_at(sq, sq->cc), SIM_ST_FLUSHED);
+        sim_complete_cqe(qp, sim_wq_at(sq, sq->cc), EFA_STATUS_FLUSHED);
     }
 }
 
@@ -137,7 +137,7 @@ static void qp_flush_recvs(struct sim_qp *qp)
             continue;
         }
         cqe.req_id = desc->req_id;
-        cqe.status = SIM_ST_FLUSHED;
+        cqe.status = EFA_STATUS_FLUSHED;
         cqe.flags  = IO_Q_RECV << 1;
         cqe.qpn    = qp->qpn;
         cqe.ah     = IO_AH_UNKNOWN;

@@ -35,7 +35,7 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     uint8_t status;
 
     if (op->wqe.meta.dest_qpn >= SIM_MAX_QP) {
-        return sim_answer(&dev->knobs, SIM_ANSWER_DEAD, SIM_ST_BAD_DEST_QPN);
+        return sim_answer(&dev->knobs, SIM_ANSWER_DEAD, EFA_STATUS_REMOTE_QPN);
     }
 
     qp     = &dir->nic[op->nic].qp[op->wqe.meta.dest_qpn];
@@ -46,24 +46,24 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
         return sim_fail_no_qp(op);
     }
     if ((state < SIM_QPS_RTR) || (state == SIM_QPS_ERR)) {
-        return SIM_ST_BAD_DEST_QPN;
+        return EFA_STATUS_REMOTE_QPN;
     }
     if (atomic_load(&qp->qkey) != op->wqe.meta.qkey) {
         return dev->knobs.qkey_status ? dev->knobs.qkey_status :
-                                        SIM_ST_UNREACHABLE;
+                                        EFA_STATUS_REMOTE_UNREACHED;
     }
     if (!(atomic_load(dir_ah_word(dir, dir_owner_slot(*owner) % SIM_SLOTS,
                                   pd % SIM_MAX_PD, dev->nic)) &
           dir_ah_bit(dev->nic))) {
         status = sim_answer(&dev->knobs, SIM_ANSWER_UNKNOWN,
-                            SIM_ST_UNKNOWN_PEER);
-        if (status != SIM_ST_OK) {
+                            EFA_STATUS_REMOTE_REFUSED);
+        if (status != EFA_STATUS_OK) {
             return status;
         }
     }
 
     if (op->length == 0) {
-        return SIM_ST_OK;
+        return EFA_STATUS_OK;
     }
 
     range.key    = remote->rkey;
@@ -71,8 +71,8 @@ static uint8_t rdma_resolve(struct sim_op *op, uint32_t *owner,
     range.length = op->length;
     range.access = sim_opcode(op)->remote_access;
     return sim_mr_remote(dev, op->nic, *owner, pd, &range, addr) ?
-           sim_answer(&dev->knobs, SIM_ANSWER_KEY, SIM_ST_REMOTE_ADDRESS) :
-           SIM_ST_OK;
+           sim_answer(&dev->knobs, SIM_ANSWER_KEY, EFA_STATUS_REMOTE_ACCESS) :
+           EFA_STATUS_OK;
 }
 
 /* The copy failed. */
@@ -86,20 +86,20 @@ static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
         sim_fail_peer_died(op);
         break;
     case -EFAULT:
-        sim_fail_reject(op, SIM_ST_REMOTE_ADDRESS);
+        sim_fail_reject(op, EFA_STATUS_REMOTE_ACCESS);
         break;
     case -EXDEV:
         sim_log(dev, "RDMA refused: the other process is in another PID "
                 "namespace, or /proc does not show which. Start both in one "
                 "(docker run --pid, unshare without -p), with /proc mounted");
-        sim_fail_reject(op, SIM_ST_REMOTE_STATUS);
+        sim_fail_reject(op, EFA_STATUS_BAD_ANSWER);
         break;
     default:
         sim_log(dev, "RDMA refused by the kernel (error %d): "
                 "processes may not access each other's memory here. Run "
                 "them as one user, and allow ptrace "
                 "(kernel.yama.ptrace_scope, container seccomp)", -err);
-        sim_fail_reject(op, SIM_ST_REMOTE_STATUS);
+        sim_fail_reject(op, EFA_STATUS_BAD_ANSWER);
         break;
     }
 }
@@ -129,7 +129,7 @@ static void rdma_placed(struct sim_op *op)
     if (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) {
         sim_send(op);
     } else {
-        sim_complete(op, SIM_ST_OK);
+        sim_complete(op, EFA_STATUS_OK);
     }
 }
 
@@ -141,15 +141,15 @@ static uint8_t rdma_local(struct sim_op *op, struct sim_near *near)
                                              sim_opcode(op)->local_access);
 
     if (op->length == 0) {
-        return SIM_ST_OK;
+        return EFA_STATUS_OK;
     }
     if (op->wqe.meta.ctrl1 & IO_TX_INLINE) {
         near->bytes = op->wqe.rdma.inl;
-        return SIM_ST_OK;
+        return EFA_STATUS_OK;
     }
 
     return sim_mr_local(op->qp->dev, op->qp->attr.pd, &range, &near->addr) ?
-           SIM_ST_BAD_LKEY : SIM_ST_OK;
+           EFA_STATUS_LOCAL_LKEY : EFA_STATUS_OK;
 }
 
 /* 1: the last byte is placed later, not now. */
@@ -183,10 +183,10 @@ static uint32_t rdma_chunk(struct sim_op *op)
     int err;
 
     status = rdma_resolve(op, &owner, &remote);
-    if (status == SIM_ST_OK) {
+    if (status == EFA_STATUS_OK) {
         status = rdma_local(op, &near);
     }
-    if (status != SIM_ST_OK) {
+    if (status != EFA_STATUS_OK) {
         sim_fail_reject(op, status);
         return 0;
     }
@@ -225,7 +225,7 @@ static int rdma_waits(struct sim_op *op)
     }
 
     if (op->due <= dev->now) {
-        sim_complete(op, SIM_ST_UNRESPONSIVE);
+        sim_complete(op, EFA_STATUS_REMOTE_STOPPED);
     } else {
         list_del(&op->link);
         list_add_tail(&dev->copying, &op->link);

@@ -55,7 +55,7 @@ struct ring_pkt {
 
 struct ring_ack {
     uint32_t token;
-    uint32_t status;   /* enum sim_status */
+    uint32_t status;   /* efa_status_t */
 };
 
 /* Free-running positions; each is written by one side, for the other. */

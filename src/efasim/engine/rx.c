@@ -70,7 +70,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
     wqe->descs  = 0;
     wqe->req_id = 0;
     wqe->length = 0;
-    wqe->status = SIM_ST_OK;
+    wqe->status = EFA_STATUS_OK;
     if (rx_doorbell(qp) != 0) {
         return 0;
     }
@@ -89,7 +89,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
         if ((wqe->descs > SIM_MAX_RQ_SGE) ||
             (!(desc.lkey_ctrl & IO_RX_FIRST) != (wqe->descs > 1)) ||
             (desc.lkey_ctrl & IO_RX_MBZ)) {
-            wqe->status = SIM_ST_QP_INTERNAL;
+            wqe->status = EFA_STATUS_LOCAL_INTERNAL;
             wqe->descs  = 1;
             return 1;
         }
@@ -105,7 +105,7 @@ static int rx_wqe_peek(struct sim_qp *qp, struct rx_wqe *wqe)
         };
         if (sim_mr_local(qp->dev, qp->attr.pd, &range,
                          &wqe->sge[wqe->num].addr) != 0) {
-            wqe->status = SIM_ST_BAD_LKEY;
+            wqe->status = EFA_STATUS_LOCAL_LKEY;
         }
         wqe->sge[wqe->num++].length = desc.length;
         wqe->length                += desc.length;
@@ -183,7 +183,7 @@ static void rx_complete(struct sim_qp *qp, const struct rx_wqe *wqe,
         dir_gid(qp->dev->dir, pkt->src_nic, cqe.src_addr);
     }
 
-    if (status == SIM_ST_OK) {
+    if (status == EFA_STATUS_OK) {
         dir_own_count(&qp->count->received, 1);
         dir_own_count(&qp->count->received_bytes, pkt->length + pkt->written);
         sim_dev_count(qp->dev, DIR_RECV_WRS, 1);
@@ -210,21 +210,21 @@ static uint8_t rx_write(struct sim_qp *qp, const struct ring_pkt *pkt)
     struct rx_wqe wqe = { 0 };
 
     if (!(pkt->flags & RING_FLAG_UNSOLICITED) != !qp->attr.unsolicited) {
-        return SIM_ST_FEATURE;
+        return EFA_STATUS_REMOTE_FEATURES;
     }
     if (!qp->attr.unsolicited &&
         ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe))) {
         sim_dev_count(qp->dev, DIR_RNR, 1);
-        return SIM_ST_RNR;
+        return EFA_STATUS_REMOTE_NOT_READY;
     }
 
-    if (wqe.status == SIM_ST_QP_INTERNAL) {
+    if (wqe.status == EFA_STATUS_LOCAL_INTERNAL) {
         rx_complete(qp, &wqe, pkt, wqe.status);
-        return SIM_ST_REMOTE_STATUS;
+        return EFA_STATUS_BAD_ANSWER;
     }
 
-    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
-    return SIM_ST_OK;
+    rx_complete(qp, &wqe, pkt, EFA_STATUS_OK);
+    return EFA_STATUS_OK;
 }
 
 /* Returns the answer's status. */
@@ -236,27 +236,29 @@ static uint8_t rx_deliver(struct sim_qp *qp, const struct ring_pkt *pkt)
 
     if ((qp->rq.db == NULL) || !rx_wqe_peek(qp, &wqe)) {
         sim_dev_count(dev, qp->attr.ud ? DIR_RX_DROPS : DIR_RNR, 1);
-        return SIM_ST_RNR;
+        return EFA_STATUS_REMOTE_NOT_READY;
     }
 
-    if (wqe.status != SIM_ST_OK) {
+    if (wqe.status != EFA_STATUS_OK) {
         rx_complete(qp, &wqe, pkt, wqe.status);
-        return SIM_ST_REMOTE_STATUS;
+        return EFA_STATUS_BAD_ANSWER;
     }
     if (wqe.length < pkt->length + rx_prefix(qp)) {
-        rx_complete(qp, &wqe, pkt, SIM_ST_LOCAL_LENGTH);
-        return sim_answer(&dev->knobs, SIM_ANSWER_LONG, SIM_ST_REMOTE_LENGTH);
+        rx_complete(qp, &wqe, pkt, EFA_STATUS_LOCAL_LENGTH);
+        return sim_answer(&dev->knobs, SIM_ANSWER_LONG,
+                          EFA_STATUS_REMOTE_LENGTH);
     }
     if (sim_inject_hit(dev, SIM_INJECT_RECV, &status)) {
         rx_complete(qp, &wqe, pkt, status);
-        return SIM_ST_REMOTE_STATUS;
+        return EFA_STATUS_BAD_ANSWER;
     }
 
     rx_scatter(dev, &wqe, pkt, rx_prefix(qp));
-    rx_complete(qp, &wqe, pkt, SIM_ST_OK);
+    rx_complete(qp, &wqe, pkt, EFA_STATUS_OK);
     rx_count(dev, pkt);
     return qp->attr.recv_cq->overrun ?
-           sim_answer(&dev->knobs, SIM_ANSWER_OVERRUN, SIM_ST_OK) : SIM_ST_OK;
+           sim_answer(&dev->knobs, SIM_ANSWER_OVERRUN, EFA_STATUS_OK) :
+           EFA_STATUS_OK;
 }
 
 /* Returns 0 when there is an answer in *status, 1 for silence. */
@@ -272,7 +274,7 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
         (!qp->attr.ud != !(pkt->flags & RING_FLAG_DATAGRAM))) {
         sim_dev_count(dev, DIR_RX_DROPS, 1);
         *status = sim_answer(&dev->knobs, SIM_ANSWER_DEAD,
-                             SIM_ST_BAD_DEST_QPN);
+                             EFA_STATUS_REMOTE_QPN);
         return 0;
     }
 
@@ -285,7 +287,7 @@ static int rx_packet(struct sim_dev *dev, const struct ring_pkt *pkt,
     if ((dev->knobs.srd_loss > 0) && !qp->attr.ud &&
         (++qp->srd_received % dev->knobs.srd_loss == 0)) {
         sim_dev_count(dev, DIR_LOST, 1);
-        *status = SIM_ST_OK;
+        *status = EFA_STATUS_OK;
         return 0;
     }
 
@@ -349,11 +351,11 @@ static void rx_answer(struct sim_op *op, uint8_t status)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if (status != SIM_ST_RNR) {
+    if (status != EFA_STATUS_REMOTE_NOT_READY) {
         sim_complete(op, status);
     } else if (op->rnr_left == 0) {
         sim_complete(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
-                                    SIM_ST_RNR));
+                                    EFA_STATUS_REMOTE_NOT_READY));
     } else {
         op->rnr_left       -= (op->rnr_left != SIM_RNR_ENDLESS);
         op->peer->rnr_qpn   = op->wqe.meta.dest_qpn;

@@ -109,7 +109,7 @@ static void send_datagram(struct sim_op *op, struct sim_peer *peer)
         (send_write(op, peer) == SEND_SENT)) {
         sim_dev_count(dev, DIR_DUPLICATED, 1);
     }
-    sim_complete(op, SIM_ST_OK);
+    sim_complete(op, EFA_STATUS_OK);
 }
 
 /* The knob srd-duplicate: once more, whose answer comes to nobody. */
@@ -140,7 +140,7 @@ static int send_try(struct sim_op *op, struct sim_peer *peer)
         list_add_tail(&peer->inflight, &op->link);
         return 1;
     case SEND_BAD_LKEY:
-        sim_complete(op, SIM_ST_BAD_LKEY);
+        sim_complete(op, EFA_STATUS_LOCAL_LKEY);
         return 1;
     default:
         return 0;
@@ -159,7 +159,7 @@ static struct sim_peer *send_route(struct sim_op *op)
     uint32_t owner;
 
     if ((op->nic < 0) || !atomic_load(&dev->dir->nic[op->nic].up)) {
-        sim_fail_reject(op, SIM_ST_UNREACHABLE);
+        sim_fail_reject(op, EFA_STATUS_REMOTE_UNREACHED);
         return NULL;
     }
 
@@ -171,7 +171,7 @@ static struct sim_peer *send_route(struct sim_op *op)
 
     peer = sim_peer_get(dev, dir_owner_slot(owner) % SIM_SLOTS);
     if ((peer == NULL) || (sim_peer_tx_open(dev, peer, owner) != 0)) {
-        sim_fail_reject(op, SIM_ST_QP_INTERNAL);
+        sim_fail_reject(op, EFA_STATUS_LOCAL_INTERNAL);
         return NULL;
     }
 
@@ -197,7 +197,7 @@ static void send_rdma(struct sim_op *op)
     struct sim_dev *dev = op->qp->dev;
 
     if ((op->nic < 0) || !atomic_load(&dev->dir->nic[op->nic].up)) {
-        sim_fail_reject(op, SIM_ST_UNREACHABLE);
+        sim_fail_reject(op, EFA_STATUS_REMOTE_UNREACHED);
         return;
     }
 

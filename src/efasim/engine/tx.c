@@ -99,13 +99,13 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         ++sq->cc;
         ++done;
 
-        if (status == SIM_ST_QP_INTERNAL) {
+        if (status == EFA_STATUS_LOCAL_INTERNAL) {
             sim_complete(op, status);
             sim_qp_set_error(qp, "malformed work request",
                       op->wqe.meta.ctrl1 << 8 | op->wqe.meta.ctrl2);
             break;
         }
-        if ((status == SIM_ST_OK) &&
+        if ((status == EFA_STATUS_OK) &&
             !sim_inject_hit(dev, sim_opcode(op)->inject, &status)) {
             sim_depart_start(op);
         } else {

@@ -2,7 +2,7 @@
 #include "reach.h"
 #include "pair.h"
 
-#include <uct/ib/efa/efa_status.h>
+#include <util/efa_status.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "result.h"
 #include "text.h"
 
-#include <uct/ib/efa/efa_status.h>
+#include <util/efa_status.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -23,7 +23,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_promise.c src/uct/ib/efa/efa_promise.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_speed.c src/uct/ib/efa/efa_speed.h \
-	src/uct/ib/efa/efa_status.h \
+	src/util/efa_status.h \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_random.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \

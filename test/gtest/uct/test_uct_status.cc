@@ -5,37 +5,52 @@
 
 #include <memory>
 #include <stdexcept>
+#include <util/efa_status.h>
 
 using namespace uct_test;
 
 namespace {
 
 struct Case {
-    unsigned status;
-    ucs_status_t ucs;
-    bool dead; /* the peer or our device, not this operation alone */
+    unsigned           number;
+    efa_status_class_t kind;
+    ucs_status_t       ucs;
+    bool               dead; /* the peer or our device, not this alone */
 };
 
-/* EFA-FACTS: completion status. 10, receiver not ready, is no error of a
- * message, but none can come for RDMA, so there it is one. */
-const Case cases[] = {
-        {1, UCS_ERR_IO_ERROR, true}, /* flushed: the device is gone */
-        {2, UCS_ERR_IO_ERROR, false},
-        {3, UCS_ERR_IO_ERROR, false},
-        {4, UCS_ERR_IO_ERROR, false},
-        {5, UCS_ERR_IO_ERROR, false},
-        {6, UCS_ERR_IO_ERROR, false},
-        {7, UCS_ERR_CONNECTION_RESET, false},
-        {8, UCS_ERR_CONNECTION_RESET, true},
-        {9, UCS_ERR_CONNECTION_RESET, true},
-        {10, UCS_ERR_IO_ERROR, false},
-        {11, UCS_ERR_IO_ERROR, false},
-        {12, UCS_ERR_IO_ERROR, false},
-        {13, UCS_ERR_ENDPOINT_TIMEOUT, true},
-        {14, UCS_ERR_UNREACHABLE, false},
-        {15, UCS_ERR_ENDPOINT_TIMEOUT, true},
-        {18, UCS_ERR_IO_ERROR, false},
-};
+/* None that says that the peer has no receive posted is an error of a message;
+ * but none can come for RDMA, so there it is one. */
+Case meaning(unsigned number)
+{
+    efa_status_class_t kind = efa_status_class(number);
+
+    switch (kind) {
+    case EFA_STATUS_CLASS_FLUSHED: /* the device is gone */
+        return {number, kind, UCS_ERR_IO_ERROR, true};
+    case EFA_STATUS_CLASS_ACCESS:
+        return {number, kind, UCS_ERR_CONNECTION_RESET, false};
+    case EFA_STATUS_CLASS_GONE:
+        return {number, kind, UCS_ERR_CONNECTION_RESET, true};
+    case EFA_STATUS_CLASS_SILENT:
+        return {number, kind, UCS_ERR_ENDPOINT_TIMEOUT, true};
+    case EFA_STATUS_CLASS_STRANGER:
+        return {number, kind, UCS_ERR_UNREACHABLE, false};
+    default:
+        return {number, kind, UCS_ERR_IO_ERROR, false};
+    }
+}
+
+/* Each, and two that have no row. */
+std::vector<Case> cases()
+{
+    std::vector<Case> all{meaning(200), meaning(255)};
+
+#define STATUS_OF(_name, _number, ...) _number,
+    for (unsigned number : {EFA_STATUSES(STATUS_OF)}) {
+        all.push_back(meaning(number));
+    }
+    return all;
+}
 
 } // namespace
 
@@ -90,9 +105,8 @@ protected:
      * the peer and the way there is none: the datagram is lost. */
     static bool is_sent_again()
     {
-        unsigned status = GetParam().status;
-
-        return (status == 10) || (is_ud() && (status > 6));
+        return (GetParam().kind == EFA_STATUS_CLASS_NOT_READY) ||
+               (is_ud() && !efa_status_is_local(GetParam().number));
     }
 
     /* Posts on ep with `status` injected for `operation`. */
@@ -105,8 +119,8 @@ protected:
 
         settle(ep);
         settle(other);
-        if (expected.status == 14) { /* soon after a handle was made it is
-                                        tried again: UctAgain */
+        if (expected.kind == EFA_STATUS_CLASS_STRANGER) { /* soon after a handle
+                                     was made it is tried again: UctAgain */
             Completion works;
             wait([&] {
                 return post(&works.uct) != UCS_ERR_NO_RESOURCE;
@@ -114,7 +128,7 @@ protected:
             ASSERT_TRUE(wait([&] { return works.done > 0; }));
         }
         wait([&] { /* RMA waits for the peer's word */
-            inject(operation, expected.status);
+            inject(operation, expected.number);
             status = post(&comp.uct);
             return status != UCS_ERR_NO_RESOURCE;
         });
@@ -155,7 +169,7 @@ TEST_P(UctStatus, message)
     }
     settle(ep);
     Completion comp;
-    inject("send", GetParam().status, 5);
+    inject("send", GetParam().number, 5);
     size_t before = b->count;
     ASSERT_EQ(UCS_INPROGRESS, post(&comp.uct));
     ASSERT_TRUE(wait([&] { return comp.done > 0; }));
@@ -200,11 +214,11 @@ TEST_P(UctStatus, introduction)
 {
     open();
     uct_ep_destroy(ep);
-    inject("send", GetParam().status, 2);
+    inject("send", GetParam().number, 2);
     ep = a->connect(*b);
     uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
     EXPECT_TRUE(wait([&] { return (b->count == 1) || !a->failures.empty(); }));
-    if (is_sent_again() || (GetParam().status == 14)) {
+    if (is_sent_again() || (GetParam().kind == EFA_STATUS_CLASS_STRANGER)) {
         EXPECT_EQ(1u, b->count);
     }
     for (int i = 0; i < 2000; ++i) {
@@ -217,13 +231,13 @@ TEST_P(UctStatus, introduction)
  * not its buffer: afterwards as many are posted as before. */
 TEST_P(UctStatus, receive__its_buffer_is_posted_again)
 {
-    if (GetParam().status == 1) {
+    if (GetParam().kind == EFA_STATUS_CLASS_FLUSHED) {
         GTEST_SKIP() << "flushed__the_interface_ends";
     }
     open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
     settle(ep);
     for (int i = 0; i < 40; ++i) {
-        inject("recv", GetParam().status, 20);
+        inject("recv", GetParam().number, 20);
         uct_ep_h brief = a->connect(*b);
         for (int k = 0; k < 16; ++k) {
             uct_ep_am_short(brief, AM_ID, k, nullptr, 0);
@@ -559,7 +573,7 @@ TEST_F(UctStatus1, flushed__messages_under_way_end_too)
     uct_ep_destroy(back);
 }
 
-INSTANTIATE_TEST_SUITE_P(Statuses, UctStatus, ::testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Statuses, UctStatus, ::testing::ValuesIn(cases()),
                          [](const auto &info) {
-                             return std::to_string(info.param.status);
+                             return std::to_string(info.param.number);
                          });

@@ -38,6 +38,14 @@ void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
     }
 }
 
+void base_fail_by(const base_op_t *op, unsigned vendor_err)
+{
+    if (op->ep->ended_by == EFA_STATUS_OK) {
+        op->ep->ended_as = op->out.kind;
+        op->ep->ended_by = (uint8_t)vendor_err;
+    }
+}
+
 /* The user knows, for `rounds` of progress. */
 static void base_fail_ep_told(base_ep_t *ep, unsigned rounds)
 {
@@ -88,10 +96,12 @@ base_fail_ep_describe(base_ep_t *ep, flow_end_t why, base_failed_t *failed)
     flow_peer_t  *peer  = flow_tx_peer(iface->core, ep->tx);
     flow_addr_t   addr  = flow_peer_addr(iface->core, peer);
 
-    failed->spoke  = flow_peer_spoke(peer);
-    failed->qpn    = addr.qpn;
-    failed->status = ep->status;
-    failed->why    = why;
+    failed->spoke    = flow_peer_spoke(peer);
+    failed->qpn      = addr.qpn;
+    failed->status   = ep->status;
+    failed->why      = why;
+    failed->ended_as = ep->ended_as;
+    failed->ended_by = ep->ended_by;
     memcpy(failed->gid, addr.gid, sizeof(failed->gid));
 }
 

@@ -23,6 +23,10 @@ void base_fail_count_rounds(base_iface_t *iface);
  */
 void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why);
 
+/* The line about its endpoint's failure will name this operation and the
+ * device's status of its completion. Call it before the endpoint fails. */
+void base_fail_by(const base_op_t *op, unsigned vendor_err);
+
 /* The status that a user gets for a flow's end. */
 ucs_status_t base_fail_end_status(flow_end_t why);
 

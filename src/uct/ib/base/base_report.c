@@ -12,6 +12,23 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The advice where it was this endpoint alone. */
+static const char *base_report_remedy(const base_report_t *report)
+{
+    switch (efa_status_class(report->ended_by)) {
+    case EFA_STATUS_CLASS_ACCESS:
+        return ": see whether the peer released that memory, or its key, while "
+               "this was under way";
+    case EFA_STATUS_CLASS_FLUSHED:
+        return ": see the kernel's log of this device";
+    case EFA_STATUS_CLASS_OK:
+        return "";
+    default:
+        return ": see what srd_info --selftest says of both devices, and "
+               "report it with a recording (UCX_EFA_RECORD)";
+    }
+}
+
 static const char *base_report_reason(const base_report_t *report)
 {
     if ((report->why == FLOW_END_LOST) && !report->spoke) {
@@ -28,7 +45,22 @@ static const char *base_report_reason(const base_report_t *report)
     case FLOW_END_PAIR:
         return ": the peer gave the connection up; its own output says why";
     default:
-        return "";
+        return base_report_remedy(report);
+    }
+}
+
+/* The operation that failed it, and what its completion said. */
+static void base_report_end(const base_report_t *report, char *text,
+                            size_t size)
+{
+    base_out_kind_t kind = (base_out_kind_t)report->ended_as;
+
+    text[0] = '\0';
+    if (report->ended_by != EFA_STATUS_OK) {
+        snprintf(text, size, " (a %s ended with status %u of the device: %s)",
+                 !base_op_is_rma(kind)                  ? "message" :
+                 (base_op_rdma(kind) == EFA_RDMA_WRITE) ? "put" : "get",
+                 report->ended_by, efa_status_words(report->ended_by));
     }
 }
 
@@ -37,6 +69,7 @@ void base_report_write(base_iface_t *iface)
     base_report_t *report = &iface->report;
     char           gid[INET6_ADDRSTRLEN] = "?";
     char           more[48] = "";
+    char           end[128];
 
     if (report->count == 0) {
         return;
@@ -47,10 +80,11 @@ void base_report_write(base_iface_t *iface)
     }
     report->count = 0;
     inet_ntop(AF_INET6, report->gid, gid, sizeof(gid));
+    base_report_end(report, end, sizeof(end));
     host_log(iface->super.host, report->level,
-             "%s: endpoint to %s QPN %u failed: %s%s%s",
+             "%s: endpoint to %s QPN %u failed: %s%s%s%s",
              base_iface_md(iface)->device->name, gid, report->qpn,
-             iface->super.host->status_string(report->status), more,
+             iface->super.host->status_string(report->status), more, end,
              base_report_reason(report));
 }
 
@@ -77,11 +111,13 @@ void base_report_failed(base_iface_t *iface, const base_failed_t *failed)
         (memcmp(report->gid, failed->gid, sizeof(report->gid)) != 0)) {
         base_report_write(iface);
         memcpy(report->gid, failed->gid, sizeof(report->gid));
-        report->qpn    = failed->qpn;
-        report->why    = failed->why;
-        report->spoke  = failed->spoke;
-        report->status = failed->status;
-        report->level  = base_report_level(report, failed);
+        report->qpn      = failed->qpn;
+        report->why      = failed->why;
+        report->spoke    = failed->spoke;
+        report->status   = failed->status;
+        report->ended_as = failed->ended_as;
+        report->ended_by = failed->ended_by;
+        report->level    = base_report_level(report, failed);
     } else if (failed->level < report->level) {
         report->level = failed->level; /* the worst of them */
     }

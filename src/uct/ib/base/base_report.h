@@ -11,6 +11,8 @@ typedef struct base_failed {
     int             spoke; /* flow_peer_spoke */
     flow_end_t      why;
     ucs_status_t    status;
+    uint8_t         ended_as; /* of base_ep_t */
+    uint8_t         ended_by;
     ucs_log_level_t level; /* set when the user's handler has run */
 } base_failed_t;
 

@@ -42,11 +42,7 @@ base_tx_error(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
         return;
     }
 
-    host_debug(iface->super.host,
-               "%s: operation to QPN %u ended with status %u of the device: %s",
-               base_iface_md(iface)->device->name, ep->dest.remote_qpn,
-               vendor_err,
-               iface->super.host->status_string(status));
+    base_fail_by(op, vendor_err);
     base_fail_ep(ep, status, flow_status);
     base_complete_cancelled(iface, op, status);
 }

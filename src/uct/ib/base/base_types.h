@@ -71,7 +71,9 @@ typedef struct base_report {
     flow_end_t      why;
     int             spoke;   /* was the peer ever heard? */
     ucs_log_level_t level;
-    ucs_status_t    status;  /* of the first */
+    ucs_status_t    status;  /* of the first, as the next two */
+    uint8_t         ended_as; /* of base_ep_t */
+    uint8_t         ended_by;
     unsigned        count;   /* not written yet */
     uint8_t         silent[16]; /* the last GID that was told to be silent */
     int             crowded; /* was that said? */
@@ -231,6 +233,8 @@ struct base_ep {
     };
     uint16_t      list_needs; /* operations that a refused list waits for */
     uint16_t      held;   /* uses behind callbacks that run (base_ep_list.h) */
+    uint8_t       ended_as; /* base_out_kind_t of what failed it */
+    uint8_t       ended_by; /* its completion's efa_status_t; 0: none did */
     ucs_status_t  status; /* UCS_OK while alive */
     uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */
     uint32_t      told;    /* iface->rounds when it was reported */

@@ -4,7 +4,7 @@
 
 #include "efa_direct_poll.h"
 #include "efa_direct_post.h"
-#include "efa_status.h"
+#include <util/efa_status.h>
 
 /*
  * The data path's way to the device: posts and polls, by the functions that

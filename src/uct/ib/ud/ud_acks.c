@@ -12,11 +12,9 @@ static void ud_sent(base_iface_t *iface, base_op_t *op, unsigned vendor_err)
 {
     if (vendor_err == EFA_STATUS_FLUSHED) {
         base_fail_iface(iface, "sending", ENODEV);
-    } else if (vendor_err != 0) {
-        host_debug(iface->super.host,
-                   "%s: datagram to QPN %u ended with status %u of the device",
-                   base_iface_md(iface)->device->name,
-                   efa_send_wr_qpn(&op->wr), vendor_err);
+    }
+    if (efa_status_is_local(vendor_err)) {
+        base_fail_by(op, vendor_err);
     }
     flow_resend_sent(iface->core, &op->flow, efa_status_is_local(vendor_err));
 }
