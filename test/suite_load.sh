@@ -542,19 +542,11 @@ systemwide_inside() {
 
 # Against the private headers of UCX 1.13.1, from its source package.
 layout() {
-    need c++
+    need c++ python3
     local source
     source=$("$TEST_DIR/../contrib/ci/ucx_source.sh" 1.13.1 2>"$CHECK_LOG.source") ||
         skip_here "$(tail -n 1 "$CHECK_LOG.source")"
     "$TEST_DIR/gtest/uct/hooks_layout.sh" "$source"
-}
-
-# docs/UCX-VERSIONS.md is what the sources say today.
-versions_page() {
-    need python3
-    local root=$TEST_DIR/..
-    diff "$root/docs/UCX-VERSIONS.md" <("$root/contrib/doc/ucx_versions.py" "$root") ||
-        fail "run contrib/doc/ucx_versions.py >docs/UCX-VERSIONS.md"
 }
 
 suite_run() {
@@ -593,7 +585,6 @@ suite_run() {
     check systemwide 60 systemwide
     ci && check layout 100 layout
     check errors 90 errors
-    check versions_page 30 versions_page
 }
 
 suite_main load "$@"

@@ -28,7 +28,7 @@ from spdx_tools.spdx.writer.write_anything import write_file
 NAME = 'ucx-efa-srd'
 AUTHORS = Actor(ActorType.ORGANIZATION, 'The ucx-efa-srd authors')
 # Libraries that are looked up on the machine at run time: name, purpose.
-LOADED = (('UCX', 'libucp, libuct, libucs: 1.13 to 1.23'),
+LOADED = (('UCX', 'libucp, libuct, libucs: 1.13 or newer'),
           ('libibverbs', 'of rdma-core'), ('libefa', 'of rdma-core'))
 
 

@@ -37,7 +37,7 @@ Classifier: Topic :: System :: Networking
 Requires-Python: >=3.6
 Description-Content-Type: text/markdown
 
-A transport module for UCX 1.13 to 1.23, the system's or one that a wheel brings:
+A transport module for UCX 1.13 or newer, the system's or one that a wheel brings:
 `srd` over AWS's Elastic Fabric Adapter.
 
     UCX_TLS=srd,tcp,sm,self srdrun python3 script.py   # any program

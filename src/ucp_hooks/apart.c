@@ -12,7 +12,7 @@
 #include "peer_address.h"
 #include "provider.h"
 
-#define APART_FORMAT "no %s transport to %s: %s" /* of UCX 1.13 to 1.23 */
+#define APART_FORMAT "no %s transport to %s: %s" /* UCX's */
 #define APART_DASH   " - " /* between "tcp/eth0" and a reason */
 
 enum {

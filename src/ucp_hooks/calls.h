@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The symbols we use of one libuct, its libucs and its libucm. Names and
- * signatures below are the same from UCX 1.13 to 1.23; differences between
+ * signatures below are the same from UCX 1.13 on; differences between
  * minors are in abi_layout.h.
  */
 #ifndef UCX_EFA_CALLS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Configuration variables: UCX's parser callbacks for the types of provider.h,
- * in the signatures of ucs_config_parser_t (unchanged from 1.13 to 1.23). Each
+ * in the signatures of ucs_config_parser_t (unchanged from 1.13 on). Each
  * adds to UCX's own parser what that lacks: it reads the whole text, enforces
  * the limits of the field, and its error names the variable in full.
  */

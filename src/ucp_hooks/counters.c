@@ -4,7 +4,7 @@
  * interfaces and endpoints, tracers of active messages, lines of each packet.
  *
  * The statistics are in no public header. This file relies on one property of
- * all sources from 1.13 to 1.23: a build that has them is made with 8 bytes
+ * all sources from 1.13 on: a build that has them is made with 8 bytes
  * more at the end of uct_base_iface_t and of uct_base_ep_t, a pointer to a
  * node; a node begins with its class, which is a public structure, and has its
  * counters where ucx_stats_open() writes, too. The order of the counters

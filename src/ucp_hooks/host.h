@@ -10,7 +10,7 @@
  * host and must use that host's functions only.
  *
  * Types come from UCX's installed public headers (uct/api/uct.h, tl.h); the
- * parts that are used here have one layout from UCX 1.13 to 1.23.
+ * parts that are used here have one layout from UCX 1.13 on.
  *
  * Threads: as for the UCX function behind each service; the helpers of this
  * header keep no state of their own.
@@ -381,7 +381,7 @@ ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface);
 void ucx_ep_cleanup(ucx_ep_base_t *ep);
 
 
-/* The message by which UCP connects an endpoint: UCP_AM_ID_WIREUP, 1.13 to 1.23
+/* The message by which UCP connects an endpoint: UCP_AM_ID_WIREUP, from 1.13 on
  * (src/ucp/core/ucp_types.h); always by am_bcopy. */
 #define UCX_AM_ID_WIREUP 1
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The minors of UCX that this module drives: the one list, oldest first. The
- * tables (abi.h), how a minor is known (detect.c), the objects (local.mk), the
- * tests and docs/UCX-VERSIONS.md are made from it; abi_layout.h has the layouts
- * of each, and test/tidy/check_minors.py looks whether something lags behind.
+ * tables (abi.h), how a minor is known (detect.c), the objects (local.mk) and
+ * the tests are made from it; abi_layout.h has the layouts of each.
  *
  * X(minor, symbol, stays): the release added the exported symbol to libuct, and
  * it stays in all later ones, or (stays 0) is in this minor alone.

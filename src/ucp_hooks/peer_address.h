@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transports in a peer's UCP address. UCP alone reads such an address; but
- * its line "no %s transport to %s: %s" (UCX 1.13 to 1.23) has a name as second
+ * its line "no %s transport to %s: %s" (UCX from 1.13 on) has a name as second
  * argument that is a member of the address, as UCP has unpacked it. Behind the
  * name come the entries, one for each transport and device of the peer, each
  * with a checksum of the transport's name.

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* As in UCX's enumeration of vendors, the same in 1.13 to 1.23. */
+/* As in UCX's enumeration of vendors, the same from 1.13 on. */
 enum { INTEL = 1, AMD = 2 };
 
 int ucs_arch_get_cpu_vendor(void);

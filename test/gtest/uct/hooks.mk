@@ -42,5 +42,6 @@ EXTRA_DIST += \
 	test/gtest/uct/hooks_fake_uct.c \
 	test/gtest/uct/hooks_layout.cc \
 	test/gtest/uct/hooks_layout.sh \
+	test/gtest/uct/hooks_rows.py \
 	test/gtest/uct/hooks_matrix.sh \
 	test/gtest/uct/hooks_suite.sh

@@ -8,41 +8,27 @@
  */
 #include <stddef.h>
 
-#define MARK(_name) void _name(void); void _name(void) {}
+#include "ucp_hooks/minors.h"
 
-#if FAKE_MINOR >= 13
-MARK(uct_md_mkey_pack_v2)
+#ifdef FAKE_GAP
+#define GAP 14 /* this one's is missing */
+#else
+#define GAP 0
 #endif
-#if FAKE_MINOR >= 14 && !defined(FAKE_GAP)
-MARK(uct_md_query_v2)
-#endif
-#if FAKE_MINOR == 15
-MARK(uct_base_iface_is_reachable_v2)
-#endif
-#if FAKE_MINOR >= 16
-MARK(uct_rkey_compare)
-#endif
-#if FAKE_MINOR >= 17
-MARK(uct_md_base_md_query)
-#endif
-#if FAKE_MINOR >= 18
-MARK(uct_iface_fill_info_str_buf)
-#endif
-#if FAKE_MINOR >= 19
-MARK(uct_rkey_unpack_v2)
-#endif
-#if FAKE_MINOR >= 20
-MARK(uct_ep_get_device_ep)
-#endif
-#if FAKE_MINOR >= 21
-MARK(uct_md_mem_elem_pack)
-#endif
-#if FAKE_MINOR >= 22
-MARK(uct_ep_put_sgl_zcopy)
-#endif
-#if FAKE_MINOR >= 23
-MARK(uct_ep_get_sgl_zcopy)
-#endif
+
+#define TEXT_(_number) #_number
+#define TEXT(_number)  TEXT_(_number)
+#define MARK(_minor, _symbol, _stays) \
+    __asm__(".if (" #_minor " != " TEXT(GAP) ") && ((" #_minor " == " \
+            TEXT(FAKE_MINOR) ") || (" #_stays " && (" #_minor " < " \
+            TEXT(FAKE_MINOR) ")))\n" \
+            ".globl " _symbol "\n" \
+            ".type " _symbol ", %function\n" \
+            _symbol ": ret\n" \
+            ".endif\n");
+
+__asm__(".text\n");
+UCX_MINORS(MARK)
 
 #ifdef FAKE_BAD_SIZE
 char uct_tcp_tl[96], uct_tcp_component[216], uct_md_config_table[80];

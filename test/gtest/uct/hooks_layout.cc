@@ -134,17 +134,11 @@ CALLBACK(broken_ops4, uct_md_ops_t, close);
 VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_ALLOC);
 #endif
 
+/* Each member of each structure of abi_layout.h, written by hooks_rows.py. */
+#include HOOKS_ROWS
+
 /* ---- configuration ---- */
 
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, read);
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, write);
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, clone);
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, release);
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, help);
-#if UCX_MINOR >= 17
-CALLBACK(abi_config_parser_t, ucs_config_parser_t, doc);
-#endif
-FIELD(abi_config_parser_t, ucs_config_parser_t, arg);
 static_assert(std::is_same_v<decltype(&ucx_config_read),
                              decltype(ucs_config_parser_t::read)>);
 static_assert(std::is_same_v<decltype(&ucx_config_write),
@@ -156,129 +150,26 @@ static_assert(std::is_same_v<decltype(&ucx_config_release),
 static_assert(std::is_same_v<decltype(&ucx_config_help),
                              decltype(ucs_config_parser_t::help)>);
 
-FIELD(abi_config_field_t, ucs_config_field_t, name);
-FIELD(abi_config_field_t, ucs_config_field_t, dfl_value);
-FIELD(abi_config_field_t, ucs_config_field_t, doc);
-FIELD(abi_config_field_t, ucs_config_field_t, offset);
-FIELD(abi_config_field_t, ucs_config_field_t, parser);
-
-FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, name);
-FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, prefix);
-CALLBACK(abi_config_entry_t, ucs_config_global_list_entry_t, table);
-FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, size);
-FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, list);
-#if UCX_MINOR >= 15
-FIELD(abi_config_entry_t, ucs_config_global_list_entry_t, flags);
-#endif
 static_assert(same<abi_fill_opts_t,
                    decltype(&ucs_config_parser_fill_opts)>::value);
 
 static_assert(sizeof(ucx_iface_config_t) >= sizeof(uct_iface_config_t));
 static_assert(alignof(ucx_iface_config_t) >= alignof(uct_iface_config_t));
 
-/* ---- component and transport ---- */
-
-FIELD(abi_component_t, uct_component_t, name);
-CALLBACK(abi_component_t, uct_component_t, query_md_resources);
-CALLBACK(abi_component_t, uct_component_t, md_open);
-CALLBACK(abi_component_t, uct_component_t, cm_open);
-CALLBACK(abi_component_t, uct_component_t, rkey_unpack);
-CALLBACK(abi_component_t, uct_component_t, rkey_ptr);
-CALLBACK(abi_component_t, uct_component_t, rkey_release);
-#if UCX_MINOR >= 16
-CALLBACK(abi_component_t, uct_component_t, rkey_compare);
-#endif
-FIELD(abi_component_t, uct_component_t, md_config);
-FIELD(abi_component_t, uct_component_t, cm_config);
-FIELD(abi_component_t, uct_component_t, tl_list);
-FIELD(abi_component_t, uct_component_t, list);
-FIELD(abi_component_t, uct_component_t, flags);
-CALLBACK(abi_component_t, uct_component_t, md_vfs_init);
-
-FIELD(abi_tl_device_t, uct_tl_device_resource_t, name);
-FIELD(abi_tl_device_t, uct_tl_device_resource_t, type);
-FIELD(abi_tl_device_t, uct_tl_device_resource_t, sys_device);
-
-FIELD(abi_tl_t, uct_tl_t, name);
-CALLBACK(abi_tl_t, uct_tl_t, query_devices);
-CALLBACK(abi_tl_t, uct_tl_t, iface_open);
-FIELD(abi_tl_t, uct_tl_t, config);
-FIELD(abi_tl_t, uct_tl_t, list);
-
 /* ---- memory domain ---- */
 
-CALLBACK(abi_md_t, uct_md_t, component);
-FIELD(abi_md_t, uct_md_t, ops);
 FIELD(ucx_md_t, uct_md_t, ops);
 FIELD(ucx_md_t, uct_md_t, component);
 
-CALLBACK(abi_md_ops_t, uct_md_ops_t, close);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, query);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_alloc);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_free);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_advise);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_reg);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_dereg);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_query);
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mkey_pack);
 #if UCX_MINOR >= 14
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_attach);
-#endif
-#if UCX_MINOR <= 15
-CALLBACK(abi_md_ops_t, uct_md_ops_t, is_sockaddr_accessible);
-#endif
-#if UCX_MINOR >= 21
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_elem_pack);
-#endif
-#if UCX_MINOR >= 23
-CALLBACK(abi_md_ops_t, uct_md_ops_t, mem_elem_release);
-#endif
-CALLBACK(abi_md_ops_t, uct_md_ops_t, detect_memory_type);
-
-#if UCX_MINOR >= 14
-#define ATTR(_member) FIELD(abi_md_attr_t, uct_md_attr_v2_t, _member)
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, field_mask);
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, cache_mem_types);
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, dmabuf_mem_types);
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, exported_mkey_packed_size);
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, global_id);
-FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, field_mask);
-FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, flags);
-FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, dmabuf_fd);
-FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, dmabuf_offset);
 VALUE(ABI_MEM_REG_FLAGS, UCT_MD_MEM_REG_FIELD_FLAGS);
 VALUE(ABI_MEM_REG_DMABUF_FD, UCT_MD_MEM_REG_FIELD_DMABUF_FD);
 VALUE(ABI_MEM_REG_DMABUF_OFFSET, UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET);
 VALUE(ABI_MD_FLAG_REG_DMABUF, UCT_MD_FLAG_REG_DMABUF);
-#else
-#define ATTR(_member) \
-    FIELD_AS(abi_md_attr_t, _member, uct_md_attr_t, cap._member)
-#endif
-#if UCX_MINOR >= 15
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, reg_nonblock_mem_types);
-#endif
-#if UCX_MINOR >= 16
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, reg_alignment);
-#endif
-#if UCX_MINOR >= 18
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, gva_mem_types);
 #endif
 #if UCX_MINOR >= 22
-FIELD(abi_md_attr_t, uct_md_attr_v2_t, required_mem_flags);
-FIELD(abi_mem_reg_params_t, uct_md_mem_reg_params_t, mem_type);
 VALUE(ABI_MEM_REG_MEM_TYPE, UCT_MD_MEM_REG_FIELD_MEM_TYPE);
 #endif
-ATTR(max_alloc);
-ATTR(max_reg);
-ATTR(flags);
-ATTR(reg_mem_types);
-ATTR(detect_mem_types);
-ATTR(alloc_mem_types);
-ATTR(access_mem_types);
-FIELD(abi_md_attr_t, their_md_attr_t, reg_cost);
-FIELD(abi_md_attr_t, their_md_attr_t, component_name);
-FIELD(abi_md_attr_t, their_md_attr_t, rkey_packed_size);
-FIELD(abi_md_attr_t, their_md_attr_t, local_cpus);
 
 VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_REG);
 VALUE(ABI_MD_FLAG_NEED_MEMH, UCT_MD_FLAG_NEED_MEMH);
@@ -292,16 +183,10 @@ VALUE(ABI_MD_FLAG_INVALIDATE,
 VALUE(ABI_MD_FLAG_INVALIDATE, UCT_MD_FLAG_INVALIDATE);
 #endif
 
-FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, field_mask);
-FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, flags);
-FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, memh);
-FIELD(abi_mem_dereg_params_t, uct_md_mem_dereg_params_t, comp);
 VALUE(ABI_MEM_DEREG_FIELD_MEMH, UCT_MD_MEM_DEREG_FIELD_MEMH);
 VALUE(ABI_MEM_DEREG_FIELD_FLAGS, UCT_MD_MEM_DEREG_FIELD_FLAGS);
 VALUE(ABI_MEM_DEREG_FIELD_COMPLETION, UCT_MD_MEM_DEREG_FIELD_COMPLETION);
 VALUE(ABI_MEM_DEREG_INVALIDATE, UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
-FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, field_mask);
-FIELD(abi_mkey_pack_params_t, uct_md_mkey_pack_params_t, flags);
 VALUE(ABI_MKEY_PACK_FIELD_FLAGS, UCT_MD_MKEY_PACK_FIELD_FLAGS);
 #if UCX_MINOR >= 15
 VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE_RMA |
@@ -312,21 +197,6 @@ VALUE(ABI_MKEY_PACK_INVALIDATE, UCT_MD_MKEY_PACK_FLAG_INVALIDATE);
 
 /* ---- interface ---- */
 
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_estimate_perf);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, field_mask);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, operation);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, local_memory_type);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_memory_type);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, local_sys_device);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, remote_sys_device);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, send_pre_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, send_post_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, recv_overhead);
-FIELD(abi_perf_attr_t, uct_perf_attr_t, bandwidth);
-#if UCX_MINOR >= 19
-FIELD(abi_perf_attr_t, uct_perf_attr_t, path_bandwidth);
-#endif
-FIELD(abi_perf_attr_t, uct_perf_attr_t, latency);
 VALUE(ABI_PERF_OPERATION, UCT_PERF_ATTR_FIELD_OPERATION);
 VALUE(ABI_PERF_SEND_PRE_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD);
 VALUE(ABI_PERF_SEND_POST_OVERHEAD, UCT_PERF_ATTR_FIELD_SEND_POST_OVERHEAD);
@@ -341,27 +211,7 @@ VALUE(UCX_OP_PUT_ZCOPY, UCT_EP_OP_PUT_ZCOPY);
 VALUE(UCX_OP_GET_SHORT, UCT_EP_OP_GET_SHORT);
 VALUE(UCX_OP_GET_BCOPY, UCT_EP_OP_GET_BCOPY);
 VALUE(UCX_OP_GET_ZCOPY, UCT_EP_OP_GET_ZCOPY);
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_vfs_refresh);
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_query);
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_invalidate);
-#if UCX_MINOR >= 14
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_connect_to_ep_v2);
-#endif
 #if UCX_MINOR >= 15
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_is_reachable_v2);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, field_mask);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, device_addr);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, iface_addr);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, info_string);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
-      info_string_length);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t, scope);
-#if UCX_MINOR >= 18
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
-      device_addr_length);
-FIELD(abi_is_reachable_params_t, uct_iface_is_reachable_params_t,
-      iface_addr_length);
-#endif
 VALUE(ABI_IS_REACHABLE_DEVICE_ADDR,
       UCT_IFACE_IS_REACHABLE_FIELD_DEVICE_ADDR);
 VALUE(ABI_IS_REACHABLE_IFACE_ADDR, UCT_IFACE_IS_REACHABLE_FIELD_IFACE_ADDR);
@@ -372,38 +222,17 @@ VALUE(ABI_IS_REACHABLE_SCOPE, UCT_IFACE_IS_REACHABLE_FIELD_SCOPE);
 VALUE(ABI_SCOPE_DEVICE, UCT_IFACE_REACHABILITY_SCOPE_DEVICE);
 #endif
 #if UCX_MINOR >= 16
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_is_connected);
-FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, field_mask);
-FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, device_addr);
-FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, iface_addr);
-FIELD(abi_is_connected_params_t, uct_ep_is_connected_params_t, ep_addr);
 VALUE(ABI_IS_CONNECTED_DEVICE_ADDR, UCT_EP_IS_CONNECTED_FIELD_DEVICE_ADDR);
 VALUE(ABI_IS_CONNECTED_IFACE_ADDR, UCT_EP_IS_CONNECTED_FIELD_IFACE_ADDR);
 #endif
-#if UCX_MINOR == 20 || UCX_MINOR >= 22
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_query_v2);
-#endif
-#if UCX_MINOR == 20
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, iface_mem_element_pack);
-#endif
-#if UCX_MINOR >= 20
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_device_ep);
-#endif
 #if UCX_MINOR >= 22
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_put_sgl_zcopy);
-FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, field_mask);
-FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, max_put_sgl_zcopy_count);
-FIELD_AS(abi_iface_attr_v2_t, cap_flags, uct_iface_attr_v2_t, cap.flags);
 VALUE(ABI_IFACE_ATTR_MAX_PUT_SGL, UCT_IFACE_ATTR_FIELD_MAX_PUT_SGL_ZCOPY_COUNT);
 VALUE(ABI_IFACE_ATTR_CAP_FLAGS, UCT_IFACE_ATTR_FIELD_CAP_FLAGS);
 VALUE(ABI_IFACE_CAP_PUT_SGL, UCT_IFACE_FLAG_V2_PUT_SGL_ZCOPY);
 #endif
 #if UCX_MINOR >= 23
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_get_sgl_zcopy);
-FIELD(abi_iface_attr_v2_t, uct_iface_attr_v2_t, max_get_sgl_zcopy_count);
 VALUE(ABI_IFACE_ATTR_MAX_GET_SGL, UCT_IFACE_ATTR_FIELD_MAX_GET_SGL_ZCOPY_COUNT);
 VALUE(ABI_IFACE_CAP_GET_SGL, UCT_IFACE_FLAG_V2_GET_SGL_ZCOPY);
-CALLBACK(abi_internal_ops_t, uct_iface_internal_ops_t, ep_outstanding_purge);
 #endif
 #if UCX_MINOR >= 18
 VALUE(UCS_BIT(54), UCT_IFACE_FLAG_INTER_NODE);

@@ -15,9 +15,13 @@ minor=$(sed -n 's/^define(\[ucx_ver_minor\], *\([0-9]*\)).*/\1/p' \
     "$tree/configure.ac")
 [ -n "$minor" ] || { echo "FAIL: no UCX source tree: $tree"; exit 2; }
 
+rows=$(mktemp) || exit 2
+trap 'rm -f "$rows"' EXIT
+python3 -B "$here/hooks_rows.py" "$minor" >"$rows" || exit 2
+
 layout() {
     $CXX -std=gnu++17 -fsyntax-only -w -DUCX_MINOR="$minor" \
-        -DTREE_MINOR="$minor" -DENABLE_DEBUG_DATA=0 \
+        -DTREE_MINOR="$minor" "-DHOOKS_ROWS=\"$rows\"" -DENABLE_DEBUG_DATA=0 \
         -DENABLE_PARAMS_CHECK=0 -DENABLE_ASSERT=0 "$@" -I"$tree/src" \
         -I"$tree" -I"$top/src" "$here/hooks_layout.cc" 2>&1
 }

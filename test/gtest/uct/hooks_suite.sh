@@ -277,7 +277,7 @@ fi
 fake() {
     local dir=$tmp/$1
     mkdir "$dir" &&
-    $CC -shared -fPIC $2 -Wl,-soname,libuct.so.0 -o "$dir/libuct.so.0" \
+    $CC -shared -fPIC -I"$top/src" $2 -Wl,-soname,libuct.so.0 -o "$dir/libuct.so.0" \
         "$here/hooks_fake_uct.c" &&
     $CC -shared -fPIC $3 -Wl,-soname,libucp.so.0 -o "$dir/libucp.so.0" \
         "$here/hooks_fake_ucp.c" "$dir/libuct.so.0" -Wl,-rpath,"$dir"
