@@ -324,7 +324,7 @@ joins() {
     out=$("$EFASIM" run --fabric "$name" --node 1 --loss 0.1 --no-dmabuf \
         --eager -- true 2>&1)
     grep "^efasim: fabric '$name' was made with --seed=7, this run joins it with " <<<"$out" |
-        grep -e 'with --loss=0.1 --eager --no-dmabuf: each program keeps its own; ' ||
+        grep -e 'with --eager --loss=0.1 --no-dmabuf: each program keeps its own; ' ||
         fail "other options: $out"
     out=$("$EFASIM" run --fabric "$name" --node 1 -- true 2>&1)
     grep "made with --seed=7, this run joins it with no options: " <<<"$out" ||

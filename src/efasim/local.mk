@@ -21,6 +21,7 @@ efasim_engine_sources = \
 	src/efasim/engine/heap.c src/efasim/engine/heap.h \
 	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
+	src/efasim/engine/knobs.def \
 	src/efasim/engine/late.c src/efasim/engine/late.h \
 	src/efasim/engine/limits.h \
 	src/efasim/engine/list.h \

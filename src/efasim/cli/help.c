@@ -10,43 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Knobs under one title, in this order. Those that no group names are in the
- * last. */
-struct help_group {
-    const char        *title;
-    int                is_common;
-    const char *const *names; /* NULL: the rest */
-};
-
-static const char *const help_host[] = {
-    "devices", "device", "gpus", "eager", NULL
-};
-static const char *const help_network[] = {
-    "delay-us", "jitter-us", "rate-mbps", "reorder", "loss", "duplicate",
-    "timeout-ms", "seed", NULL
-};
-static const char *const help_network_more[] = {
-    "ud-rate-mbps", "ud-buffer", "ud-mtu", "receive-us", "rnr-retry",
-    "rnr-us", "reorder-reach", NULL
-};
-static const char *const help_device[] = {
-    "max-ah", "max-cqe", "cq-divide", "comp-vectors", "sub-cqs", "ic-id",
-    "port-gbps", "reg-us", "post-us", "ud-prefix", "strict-batch",
-    "strict-ah", "no-rdma-read", "dmabuf", "peer-memory", "memlock-root", NULL
-};
-static const char *const help_faults[] = {
-    "inject", "fail-command", "refuse-open", "killed-status", "qkey-status",
-    NULL
-};
-
-static const struct help_group help_groups[] = {
-    { "The host", 1, help_host },
-    { "The network (P: a share, from 0 to 1)", 1, help_network },
-    { "More of the network", 0, help_network_more },
-    { "The device and its driver", 0, help_device },
-    { "Faults", 0, help_faults },
-    { "Faults that no EFA should have (srd_info --selftest notices them)", 0,
-      NULL },
+static const struct {
+    const char *title;
+    int         is_common;
+} help_groups[SIM_GROUPS] = {
+    [SIM_GROUP_HOST]         = { "The host", 1 },
+    [SIM_GROUP_NETWORK]      = { "The network (P: a share, from 0 to 1)", 1 },
+    [SIM_GROUP_NETWORK_MORE] = { "More of the network", 0 },
+    [SIM_GROUP_DEVICE]       = { "The device and its driver", 0 },
+    [SIM_GROUP_FAULTS]       = { "Faults", 0 },
+    [SIM_GROUP_NO_EFA]       = { "Faults that no EFA should have "
+                                 "(srd_info --selftest notices them)", 0 },
 };
 
 static const char help_commands[] =
@@ -69,7 +43,8 @@ static const char help_commands[] =
 
 static const char help_run[] =
     "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
-    "Gives COMMAND an EFA device, rdmap0s6, under the real libibverbs.\n"
+    "Gives COMMAND an EFA device, rdmap0s6, under the real libibverbs. Options "
+    "of\nwhich no default is told are 0, or off.\n"
     "\n"
     "Host, fabric, and reports:\n"
     "  --node N                be host N of the fabric, 0 to 7 (default 0)\n"
@@ -105,69 +80,38 @@ static const char help_clean[] =
     "\n"
     "  --fabric NAME           only this fabric (default: all of this user)\n";
 
-/* Column in which the texts begin */
-enum { HELP_COLUMN = 26 };
+/* Column in which the texts begin, and that before which they end */
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
 
+/* One knob: its option, and its text in lines of whole words behind it. */
 static void help_knob(FILE *out, const struct sim_knob *knob)
 {
-    const char *line = knob->help;
-    char option[64];
+    char option[64], usual[48] = "", text[512];
+    const char *word = text;
     size_t length;
     int column;
 
     sim_knob_option(knob, option, sizeof(option));
+    if ((knob->type == SIM_KNOB_UINT) && (knob->usual != 0)) {
+        snprintf(usual, sizeof(usual), " (default %llu)",
+                 (unsigned long long)knob->usual);
+    }
+    snprintf(text, sizeof(text), "%s%s", knob->help, usual);
     column = fprintf(out, "  %s", option);
     if (column >= HELP_COLUMN) {
-        fputc('\n', out);
-        column = 0;
+        column = fprintf(out, "\n") - 1;
     }
-    for (; *line != '\0'; line += length + (line[length] == '\n')) {
-        length = strcspn(line, "\n");
-        fprintf(out, "%*s%.*s\n", HELP_COLUMN - column, "", (int)length, line);
-        column = 0;
-    }
-}
-
-static int help_has(const struct help_group *group, const char *name)
-{
-    const char *const *at;
-
-    for (at = group->names; (at != NULL) && (*at != NULL); ++at) {
-        if (!strcmp(*at, name)) {
-            return 1;
+    column += fprintf(out, "%*s", HELP_COLUMN - column, "");
+    for (; *word != '\0'; word += length + (word[length] == ' ')) {
+        length = strcspn(word, " ");
+        if ((word > text) && (column + 1 + length >= HELP_WIDTH)) {
+            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+        } else if (word > text) {
+            column += fprintf(out, " ");
         }
+        column += fprintf(out, "%.*s", (int)length, word);
     }
-    return 0;
-}
-
-/* Nonzero: no group names it. */
-static int help_is_rest(const struct sim_knob *knob)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(help_groups) / sizeof(help_groups[0]); ++i) {
-        if (help_has(&help_groups[i], knob->name)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static void help_group(FILE *out, const struct help_group *group)
-{
-    const struct sim_knob *knob;
-    const char *const *name;
-
-    fprintf(out, "\n%s:\n", group->title);
-    for (name = group->names; (name != NULL) && (*name != NULL); ++name) {
-        help_knob(out, sim_knob_find(*name));
-    }
-    for (knob = sim_knob_table; (group->names == NULL) && (knob->name != NULL);
-         ++knob) {
-        if (help_is_rest(knob)) {
-            help_knob(out, knob);
-        }
-    }
+    fprintf(out, "\n");
 }
 
 void cli_help(FILE *out)
@@ -177,12 +121,19 @@ void cli_help(FILE *out)
 
 void cli_help_run(FILE *out, int all)
 {
-    size_t i;
+    const struct sim_knob *knob;
+    int group;
 
     fputs(help_run, out);
-    for (i = 0; i < sizeof(help_groups) / sizeof(help_groups[0]); ++i) {
-        if (all || help_groups[i].is_common) {
-            help_group(out, &help_groups[i]);
+    for (group = 0; group < SIM_GROUPS; ++group) {
+        if (!all && !help_groups[group].is_common) {
+            continue;
+        }
+        fprintf(out, "\n%s:\n", help_groups[group].title);
+        for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+            if ((int)knob->group == group) {
+                help_knob(out, knob);
+            }
         }
     }
     fputs(all ? help_run_end : help_run_more, out);

@@ -39,7 +39,7 @@ static int run_check_environment(void)
 {
     const struct sim_knob *knob;
     struct sim_knobs scratch;
-    char name[64], err[320];
+    char name[64], err[512];
     const char *value;
     unsigned number;
 
@@ -66,7 +66,7 @@ static int run_knob(int argc, char **argv, int *i)
     const struct sim_knob *knob;
     struct sim_knobs scratch;
     const char *value;
-    char label[64], err[320];
+    char label[64], err[512];
 
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
         snprintf(label, sizeof(label), "--%s", knob->name);
@@ -151,7 +151,7 @@ static int run_set_path(const char *variable, const char *option,
 
 static int run_plan(const char *file)
 {
-    char err[400];
+    char err[600];
     struct sim_plan *plan = fabric_plan_file_read(file, err, sizeof(err));
 
     if (plan == NULL) {
@@ -554,7 +554,7 @@ static int run_is_inner(const char *name)
 int cli_run(int argc, char **argv)
 {
     struct run_options options = { .node = -1 };
-    char path[FABRIC_PATH_MAX], err[320];
+    char path[FABRIC_PATH_MAX], err[512];
     struct fabric *fabric;
     const char *name;
     int command, node, ret;

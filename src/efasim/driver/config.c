@@ -122,7 +122,7 @@ void drv_config_knobs(void)
 {
     struct sim_knobs *knobs = &drv.device[0].knobs;
     const struct sim_knob *knob;
-    char name[64], err[320];
+    char name[64], err[512];
     struct drv_dev *dev;
     const char *value;
 
@@ -143,7 +143,7 @@ void drv_config_knobs(void)
 static void config_plan(const char *file)
 {
     struct drv_dev *dev;
-    char err[400];
+    char err[600];
 
     drv.plan = fabric_plan_file_read(file, err, sizeof(err));
     if (drv.plan == NULL) {

@@ -15,7 +15,7 @@
 static int control_set(struct drv_dev *dev, const struct sim_knob *knob,
                        const char *value)
 {
-    char err[320];
+    char err[512];
 
     if (drv_is_open() && (knob->scope >= SIM_SCOPE_OPEN)) {
         return EBUSY;

@@ -12,169 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOB_OF(_scope, _name, _field, _type, _min, _max, _arg, _help) \
-    { _name, _type, offsetof(struct sim_knobs, _field), _min, _max, _arg, \
-      _help, SIM_SCOPE_##_scope }
-#define KNOB(_name, ...)  KNOB_OF(ANY, _name, __VA_ARGS__)
-
 const struct sim_knob sim_knob_table[] = {
-    KNOB("seed", seed, SIM_KNOB_UINT, 0, UINT64_MAX, "N",
-         "seed of all randomness (default 1)"),
-    KNOB("reorder", reorder, SIM_KNOB_PROBABILITY, 0, 1, "P",
-         "share of packets and completions overtaken by others\n"
-         "(default 0)"),
-    KNOB("loss", loss, SIM_KNOB_PROBABILITY, 0, 1, "P",
-         "share of datagrams (UD) that are lost (default 0)"),
-    KNOB("duplicate", duplicate, SIM_KNOB_PROBABILITY, 0, 1, "P",
-         "share of datagrams (UD) that arrive twice (default 0)"),
-    KNOB("timeout-ms", timeout_ms, SIM_KNOB_UINT, 1, 3600000, "MS",
-         "time until requests to a silent peer fail (default 5000)"),
-    KNOB("rnr-us", rnr_us, SIM_KNOB_UINT, 1, 10000000, "US",
-         "pause between two such retries (default 100)"),
-    KNOB("delay-us", delay_us, SIM_KNOB_UINT, 0, 10000000, "US",
-         "delay of every send and read (default 0)"),
-    KNOB("jitter-us", jitter_us, SIM_KNOB_UINT, 0, 10000000, "US",
-         "largest random delay of a request (default 0)"),
-    KNOB("rate-mbps", rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
-         "rate of each device in Mbit/s (default 0: no limit)"),
-    KNOB("ud-rate-mbps", ud_rate_mbps, SIM_KNOB_UINT, 0, 10000000, "MBPS",
-         "rate of datagrams (UD) to one device in Mbit/s\n"
-         "(default 0: no limit)"),
-    KNOB("ud-buffer", ud_buffer, SIM_KNOB_UINT, 0, UINT64_MAX, "BYTES",
-         "datagrams that wait for --ud-rate-mbps; those that do not\n"
-         "fit are lost (default 0: no limit)"),
-    KNOB("ud-mtu", ud_mtu, SIM_KNOB_UINT, 256, SIM_MAX_MSG, "BYTES",
-         "largest datagram (UD) (default 8928)"),
-    KNOB("strict-batch", strict_batch, SIM_KNOB_FLAG, 0, 1, NULL,
-         "a doorbell may announce more than max_tx_batch requests"),
-    KNOB("strict-ah", strict_ah, SIM_KNOB_FLAG, 0, 1, NULL,
-         "an address handle ends with its last user, not the first"),
-    KNOB("cq-divide", cq_divide, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
-         "completion queues have 1/N of the entries asked for\n"
-         "(default 1)"),
-    KNOB_OF(OPEN, "max-cqe", max_cqe, SIM_KNOB_UINT, 1, SIM_MAX_CQE, "N",
-            "entries of a completion queue, at most (default 32768)"),
-    KNOB_OF(OPEN, "max-rdma", max_rdma, SIM_KNOB_UINT, 1, SIM_MAX_RDMA, "BYTES",
-            "largest RDMA request (default 1 GiB)"),
-    KNOB_OF(OPEN, "comp-vectors", comp_vectors, SIM_KNOB_UINT, 1,
-            SIM_COMP_VECTORS, "N",
-            "interrupts for completion queues, 1 to 64 (default 4)"),
-    KNOB_OF(OPEN, "sub-cqs", sub_cqs, SIM_KNOB_UINT, 0, SIM_SUB_CQS_MAX, "N",
-            "rings of a completion queue (default 0: as the\n"
-            "generation has)"),
-    KNOB("ic-id", ic_id, SIM_KNOB_UINT, 0, 65535, "N",
-         "interconnect in the answer of efadv_query_mr\n"
-         "(default 0: none)"),
-    KNOB("receive-us", receive_us, SIM_KNOB_UINT, 0, 10000000, "US",
-         "time that a receiver takes for a packet (default 0)"),
-    KNOB("rnr-retry", rnr_retry, SIM_KNOB_UINT, 0, 7, "N",
-         "retries at a receiver not ready, if the QP sets none\n"
-         "(default 7: endless)"),
-    KNOB_OF(OPEN, "max-ah", max_ah, SIM_KNOB_UINT, 1, 65534, "N",
-            "address handles of a process, at most (default 1024)"),
-    KNOB("qkey-status", qkey_status, SIM_KNOB_UINT, 0, 15, "STATUS",
-         "answer to a wrong QKEY, 0 for silence (default 9)"),
-    KNOB("killed-status", killed_status, SIM_KNOB_UINT, 8, 13, "STATUS",
-         "status of requests under way to a killed process: 8 or 9\n"
-         "if its host lives, 13 if that died, too (default 9)"),
-    KNOB("inject", inject, SIM_KNOB_INJECT, 0, 0,
-         "OP:STATUS[:COUNT[:SKIP]],...",
-         "after SKIP (default 0) requests of OP (send, read, write,\n"
-         "recv) the next COUNT (default 1) complete with\n"
-         "STATUS; OP post: posting fails with that errno"),
-    KNOB("fail-command", fail_num, SIM_KNOB_FAIL, 0, 0,
-         "NAME:N[:ERRNO],...",
-         "the N-th command NAME (reg-mr, create-qp, ..., or any;\n"
-         "efasim(1) has all) fails with ERRNO (default ENOMEM)"),
-    KNOB("srd-loss", srd_loss, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
-         "each N-th message to a QP (SRD) is lost, its sender is\n"
-         "told that it arrived (default 0: none)"),
-    KNOB("srd-duplicate", srd_duplicate, SIM_KNOB_UINT, 0, UINT32_MAX, "N",
-         "each N-th message of a QP (SRD) arrives twice (default 0)"),
-    KNOB("reorder-reach", reorder_reach, SIM_KNOB_UINT, 1, 4096, "N",
-         "later packets that overtake one, at most (default 8)"),
-    KNOB("rnr-endless", rnr_endless, SIM_KNOB_UINT, 0, 6, "N",
-         "retries that --rnr-retry 7 means (default 0: endless)"),
-    KNOB("ud-prefix", ud_prefix, SIM_KNOB_UINT, 0, 64, "BYTES",
-         "room left free before a received datagram (default 40)"),
-    KNOB("reuse-qpn", reuse_qpn, SIM_KNOB_FLAG, 0, 1, NULL,
-         "numbers of destroyed QPs are reused last"),
-    KNOB("share-ah", share_ah, SIM_KNOB_FLAG, 0, 1, NULL,
-         "an address handle serves only the first QP that uses it"),
-    KNOB_OF(PROCESS, "copy-on-fork", copy_on_fork, SIM_KNOB_FLAG, 0, 1, NULL,
-            "the kernel does not copy registered pages on fork"),
-    KNOB_OF(OPEN, "port-gbps", port_gbps, SIM_KNOB_UINT, 1, 1000000, "GBPS",
-            "speed that the driver tells of the port (default 100)"),
-    KNOB("reg-us", reg_us, SIM_KNOB_UINT, 0, 1000000, "US",
-         "extra time of each memory registration (default 0)"),
-    KNOB("post-us", post_us, SIM_KNOB_UINT, 0, 1000000, "US",
-         "extra CPU time of each post of sends, as on a slow\n"
-         "CPU (default 0)"),
-    KNOB("accept", accept, SIM_KNOB_ACCEPT, 0, UINT64_MAX, "NAME:N,...",
-         "limits lower than the device reports; NAME is send-queue,\n"
-         "receive-queue, send-sge, receive-sge, inline,\n"
-         "message, read, handles, queue-pairs, registration\n"
-         "or batch (default: as reported)"),
-    KNOB("answer", answer, SIM_KNOB_ANSWER, 0, SIM_ANSWER_USUAL - 1,
-         "CASE:STATUS,...",
-         "other completion statuses; CASE is dead (no such queue\n"
-         "pair), absent (no such host), rnr (not ready in all\n"
-         "tries), unknown (RDMA without a handle there), key,\n"
-         "long, handle (gone) or overrun"),
-    KNOB("late", late, SIM_KNOB_LATE, 0, 1000000, "OP:US,...",
-         "the last byte of OP (send, read, write) is in place\n"
-         "US after its completion (default 0: before it)"),
-    KNOB("eager", eager, SIM_KNOB_FLAG, 0, 1, NULL,
-         "the device works also while the program does not poll"),
-    KNOB_OF(PROCESS, "memlock-root", memlock_root, SIM_KNOB_FLAG, 0, 1, NULL,
-            "the limit on locked memory holds for root, too"),
-    KNOB_OF(PROCESS, "refuse-open", refuse_open, SIM_KNOB_ERRNO, 0, 0, NULL,
-            "opening the device fails, as without rights (EACCES)"),
-    KNOB_OF(OPEN, "no-rdma-read", no_rdma_read, SIM_KNOB_FLAG, 0, 1, NULL,
-            "a device without RDMA, whatever its generation"),
-    KNOB_OF(HOST, "device", device, SIM_KNOB_DEVICE, 0, 0,
-            "efa0|efa1|efa2|efa3",
-            "generation: efa0 has no RDMA, efa1 (default) reads,\n"
-            "efa2 and efa3 write, too"),
-    KNOB_OF(HOST, "devices", devices, SIM_KNOB_UINT, 1, SIM_DEVICES, "N",
-            "devices rdmap0s6, rdmap16s6, ..., 1 to 4 (default 1)"),
-    KNOB_OF(HOST, "gpus", gpus, SIM_KNOB_UINT, 0, SIM_GPUS, "N",
-            "emulated GPUs, spread over the devices (default 0)"),
-    KNOB_OF(PROCESS, "dmabuf", dmabuf, SIM_KNOB_FLAG, 0, 1, NULL,
-            "a kernel that registers no dma-bufs (EOPNOTSUPP)"),
-    KNOB_OF(HOST, "peer-memory", peer_memory, SIM_KNOB_FLAG, 0, 1, NULL,
-            "a driver that registers GPU memory by its address"),
-    { NULL, SIM_KNOB_UINT, 0, 0, 0, NULL, NULL, SIM_SCOPE_ANY }
+#define KNOB(_group, _scope, _name, _field, _type, _min, _max, _usual, _arg, \
+             _help) \
+    { _name, SIM_KNOB_##_type, offsetof(struct sim_knobs, _field), _min, _max, \
+      _usual, _arg, _help, SIM_SCOPE_##_scope, SIM_GROUP_##_group },
+#include "knobs.def"
+#undef KNOB
+    { NULL }
 };
 
 void sim_knobs_init(struct sim_knobs *knobs)
 {
-    unsigned i;
+    const struct sim_knob *knob;
+    size_t at;
 
     memset(knobs, 0, sizeof(*knobs));
-    knobs->seed          = 1;
-    knobs->timeout_ms    = 5000;
-    knobs->rnr_us        = 100;
-    knobs->max_ah        = SIM_MAX_AH;
-    knobs->ud_mtu        = SIM_MAX_MSG;
-    knobs->cq_divide     = 1;
-    knobs->max_cqe       = SIM_MAX_CQE;
-    knobs->max_rdma      = SIM_MAX_RDMA;
-    knobs->comp_vectors  = 4;
-    knobs->dmabuf        = 1;
-    knobs->strict_batch  = 1;
-    knobs->strict_ah     = 1;
-    knobs->qkey_status   = 9;
-    knobs->rnr_retry     = SIM_RNR_ENDLESS;
-    knobs->killed_status = 9;
-    knobs->reorder_reach = 8;
-    knobs->ud_prefix     = SIM_UD_PREFIX;
-    knobs->reuse_qpn     = 1;
-    knobs->share_ah      = 1;
-    knobs->copy_on_fork  = 1;
-    knobs->port_gbps     = 100;
-    for (i = 0; i < SIM_ANSWERS; ++i) {
-        knobs->answer[i] = SIM_ANSWER_USUAL;
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        for (at = 0; (knob->usual != 0) && (at < sim_knob_size(knob));
+             at += sizeof(knob->usual)) {
+            memcpy((char*)knobs + knob->offset + at, &knob->usual,
+                   sizeof(knob->usual));
+        }
     }
 }
 
@@ -207,14 +66,9 @@ const struct sim_knob *sim_knob_find(const char *name)
 
 void sim_knob_option(const struct sim_knob *knob, char *text, size_t size)
 {
-    struct sim_knobs knobs;
-    uint64_t value = 0;
+    int is_on = (knob->type == SIM_KNOB_FLAG) && (knob->usual != 0);
 
-    sim_knobs_init(&knobs);
-    if (knob->type == SIM_KNOB_FLAG) {
-        memcpy(&value, (const char*)&knobs + knob->offset, sizeof(value));
-    }
-    snprintf(text, size, "--%s%s%s%s", (value != 0) ? "no-" : "", knob->name,
+    snprintf(text, size, "--%s%s%s%s", is_on ? "no-" : "", knob->name,
              knob->arg ? " " : "", knob->arg ? knob->arg : "");
 }
 
@@ -380,6 +234,10 @@ const char *const sim_command_names[] = {
     "query-qp", "query-device", "query-port",  "get-context", NULL
 };
 
+enum {
+    KNOB_COMMANDS = sizeof(sim_command_names) / sizeof(sim_command_names[0]) - 1
+};
+
 /* NAME:N[:ERRNO]; `text` is cut up. */
 static int knob_parse_fail(char *text, struct sim_fail *fail)
 {
@@ -490,8 +348,9 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
         break;
     case SIM_KNOB_FAIL:
         snprintf(buf, size, "NAME:N[:ERRNO], at most %d, separated by commas; "
-                 "NAME is any or a command such as reg-mr, create-qp",
-                 SIM_FAIL_MAX);
+                 "NAME is ", SIM_FAIL_MAX);
+        knob_join(buf, size, sim_command_names, sizeof(sim_command_names[0]),
+                  KNOB_COMMANDS);
         break;
     case SIM_KNOB_DEVICE:
         knob_join(buf, size, sim_profile_get(1), sizeof(struct sim_profile),
@@ -510,7 +369,7 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
                  size_t err_size)
 {
     void *field = (char*)knobs + knob->offset;
-    char allowed[240];
+    char allowed[320];
     int ret = -1;
 
     switch (knob->type) {

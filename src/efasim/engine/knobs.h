@@ -79,64 +79,27 @@ enum sim_late_op {
 
 enum { SIM_ANSWER_USUAL = 255 };
 
-/* Every field that a knob sets alone has 8 bytes, a list of named numbers 8 for
- * each name. */
+/* A field of the row's name for each knob (knobs.def). A field that a knob sets
+ * alone has 8 bytes, a list of named numbers 8 for each name. */
 struct sim_knobs {
-    uint64_t seed;
-    double   reorder;      /* probability, 0 ... 1 */
-    double   loss;         /* of datagrams */
-    double   duplicate;    /* of datagrams */
-    uint64_t timeout_ms;   /* until statuses 13 and 15 */
-    uint64_t rnr_us;       /* between two tries at a receiver not ready */
-    uint64_t delay_us;     /* added to every request */
-    uint64_t jitter_us;    /* at most, added to every request */
-    uint64_t rate_mbps;    /* of the device's link, megabits/s; 0: endless */
-    uint64_t ud_rate_mbps; /* of datagrams from a device to another; likewise */
-    uint64_t ud_buffer;    /* bytes that wait for that rate; the others are
-                              lost; 0: any */
-    uint64_t ud_mtu;       /* bytes of a datagram, at most */
-    uint64_t strict_batch; /* 0: a doorbell may announce too many */
-    uint64_t strict_ah;    /* 0: an address handle ends with its last user */
-    uint64_t cq_divide;    /* a CQ has so many times fewer entries than asked */
-    uint64_t max_cqe;      /* that the device reports and gives */
-    uint64_t max_rdma;     /* bytes of an RDMA request */
-    uint64_t comp_vectors; /* interrupts for completion queues */
-    uint64_t sub_cqs;      /* rings of a CQ; 0: as the generation has */
-    uint64_t ic_id;        /* of all interconnects of a registration; 0: none */
-    uint64_t receive_us;   /* a receiver takes a packet in that time */
-    uint64_t rnr_retry;    /* of a QP that does not say */
-    uint64_t max_ah;
-    uint64_t qkey_status;  /* answer to a wrong QKEY; 0: none (time-out) */
-    uint64_t killed_status; /* what is under way to a process that dies ends so:
-                              8 or 9; 13: its host dies with it */
-    uint64_t eager;        /* 1: the device works whatever the program does */
-    uint64_t memlock_root; /* 1: RLIMIT_MEMLOCK holds for root too */
-    uint64_t refuse_open;  /* errno that opening the device gives; 0: none */
-    uint64_t no_rdma_read; /* 1: a device without RDMA */
-    uint64_t device;       /* see profile.h; 0: what the host has */
-    uint64_t devices;      /* number of the host's; 0: what it has */
-    uint64_t gpus;         /* number of the host's GPUs */
-    uint64_t dmabuf;       /* 0: a kernel that registers no dma-bufs */
-    uint64_t peer_memory;  /* 1: GPU memory can be registered by address */
-    uint64_t srd_loss;     /* each N-th message to a QP; its sender is told
-                              that all is well; 0: none */
-    uint64_t srd_duplicate; /* each N-th of a QP arrives twice; 0: none */
-    uint64_t reorder_reach; /* later packets that overtake one, at most */
-    uint64_t rnr_endless;  /* tries that "without end" stands for; 0: right */
-    uint64_t ud_prefix;    /* bytes that stay free before a datagram */
-    uint64_t reuse_qpn;    /* 0: numbers of destroyed QPs are reused last */
-    uint64_t share_ah;     /* 0: an address handle serves its first QP alone */
-    uint64_t copy_on_fork; /* 0: the kernel does not copy pinned pages */
-    uint64_t port_gbps;    /* that the driver tells of the port */
-    uint64_t reg_us;       /* that a registration takes longer */
-    uint64_t post_us;      /* CPU time that a post takes longer */
-    uint64_t accept[SIM_ACCEPTS];
-    uint64_t answer[SIM_ANSWERS]; /* SIM_ANSWER_USUAL: the usual one */
-    uint64_t late[SIM_LATE_OPS];  /* us; 0: in place before the completion */
-    unsigned inject_num;
-    struct sim_inject inject[SIM_INJECT_MAX];
-    unsigned fail_num;
-    struct sim_fail fail[SIM_FAIL_MAX];
+#define SIM_FIELD_UINT(_field)        uint64_t _field;
+#define SIM_FIELD_PROBABILITY(_field) double _field;
+#define SIM_FIELD_FLAG(_field)        uint64_t _field;
+#define SIM_FIELD_ERRNO(_field)       uint64_t _field;
+#define SIM_FIELD_DEVICE(_field)      uint64_t _field; /* profile.h */
+#define SIM_FIELD_ACCEPT(_field)      uint64_t _field[SIM_ACCEPTS];
+#define SIM_FIELD_ANSWER(_field)      uint64_t _field[SIM_ANSWERS];
+#define SIM_FIELD_LATE(_field)        uint64_t _field[SIM_LATE_OPS];
+#define SIM_FIELD_INJECT(_field) \
+    unsigned _field##_num; \
+    struct sim_inject _field[SIM_INJECT_MAX];
+#define SIM_FIELD_FAIL(_field) \
+    unsigned _field##_num; \
+    struct sim_fail _field[SIM_FAIL_MAX];
+#define KNOB(_group, _scope, _name, _field, _type, ...) \
+    SIM_FIELD_##_type(_field)
+#include "knobs.def"
+#undef KNOB
 };
 
 enum sim_knob_type {
@@ -159,15 +122,27 @@ enum sim_knob_scope {
     SIM_SCOPE_HOST,    /* of the host: all its programs share it */
 };
 
+/* Parts of the help (cli/help.c has their titles). */
+enum sim_knob_group {
+    SIM_GROUP_HOST,
+    SIM_GROUP_NETWORK,
+    SIM_GROUP_NETWORK_MORE,
+    SIM_GROUP_DEVICE,
+    SIM_GROUP_FAULTS,
+    SIM_GROUP_NO_EFA, /* faults that no EFA has; the self-test notices them */
+    SIM_GROUPS
+};
+
 struct sim_knob {
-    const char        *name;  /* as the option: "timeout-ms" */
-    enum sim_knob_type type;
-    size_t             offset; /* in struct sim_knobs */
-    uint64_t           min, max;
-    const char        *arg;   /* for the help text */
-    const char        *help; /* lines; of a flag that is set by default, what
-                                --no-NAME does */
-    enum sim_knob_scope scope;
+    const char          *name;   /* as the option: "timeout-ms" */
+    enum sim_knob_type   type;
+    size_t               offset; /* in struct sim_knobs */
+    uint64_t             min, max;
+    uint64_t             usual;  /* default; of a probability 0 */
+    const char          *arg;
+    const char          *help;
+    enum sim_knob_scope  scope;
+    enum sim_knob_group  group;
 };
 
 /* Names of the commands that can be made to fail; ends with NULL. */

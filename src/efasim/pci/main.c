@@ -97,7 +97,7 @@ static int main_knob(struct main_state *state, const char *name,
                      const char *value)
 {
     const struct sim_knob *knob = sim_knob_find(name);
-    char err[320], label[80];
+    char err[512], label[80];
 
     if ((knob == NULL) && !strncmp(name, "no-", 3)) {
         knob  = sim_knob_find(name + 3);
@@ -122,7 +122,7 @@ static int main_knob(struct main_state *state, const char *name,
 static int main_file(struct main_state *state, const char *name,
                      const char *file)
 {
-    char err[400];
+    char err[600];
 
     if (!strcmp(name, "plan")) {
         state->plan = fabric_plan_file_read(file, err, sizeof(err));
