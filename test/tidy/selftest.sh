@@ -290,8 +290,16 @@ expect fail check_circles.py 'DESIGN.md: no row has src/uct/ib/base/base_b.c'
 # shellcheck source=test/tidy/selftest_tables.sh
 . "$here/selftest_tables.sh"
 
-# shellcheck source=test/tidy/selftest_guide.sh
-. "$here/selftest_guide.sh"
+sample
+put src/flow/a.c <<<'int a_word;'
+put CONTRIBUTING.md <<<'See `a.c`, `a_word` and `a_*`.'
+expect pass check_guide.py
+for name in c.c b_word 'b_*'; do
+    put CONTRIBUTING.md <<<"\`a.c\`, \`$name\`"
+    expect fail check_guide.py "$name is nowhere"
+done
+put CONTRIBUTING.md <<<'nothing'
+expect fail check_guide.py 'nothing to check'
 
 # twice NAME...: files that have five common lines, and one more before the last.
 twice() {
