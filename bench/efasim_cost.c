@@ -65,7 +65,7 @@ static void cost_open(struct cost *cost)
         .config         = PERF_COUNT_HW_INSTRUCTIONS,
         .exclude_kernel = 1,
     };
-    struct rig_qp_conf conf = { .sq = 64, .rq = 64, .rnr_retry = 7 };
+    struct rig_qp_conf conf = { .sq = 64, .rq = 64, .cq = 256, .rnr_retry = 7 };
     uint16_t back;
 
     cost->counter = syscall(SYS_perf_event_open, &event, 0, -1, -1, 0);
@@ -85,23 +85,39 @@ static void cost_open(struct cost *cost)
            &cost->dst_key);
 }
 
+static struct io_tx_wqe cost_request(const struct cost *cost, enum io_tx_op op)
+{
+    return (struct io_tx_wqe){
+        .meta = {
+            .ctrl1    = op,
+            .ah       = cost->ah,
+            .dest_qpn = rig_qpn(cost->rig, cost->rx),
+            .qkey     = RIG_QKEY,
+            .length   = 1,
+        },
+    };
+}
+
 /* A burst of messages, and all their completions. Returns 0, or -1. */
 static int cost_burst(const struct cost *cost, uint32_t length)
 {
-    struct rig_send send = {
-        .ah = cost->ah, .qpn = rig_qpn(cost->rig, cost->rx),
-        .buf = cost->src, .length = length, .key = cost->src_key,
-        .flags = (length <= 32) ? RIG_INLINE : 0,
-    };
+    struct io_tx_wqe wqe = cost_request(cost, IO_OP_SEND);
     void *buf     = cost->dst;
     uint32_t room = 8928;
     unsigned i, sent = 0, received = 0;
-    struct rig_cqe cqe;
+    struct io_cqe cqe;
 
+    if (length <= IO_TX_INLINE_SMALL) {
+        wqe.meta.ctrl1 |= IO_TX_INLINE;
+        wqe.meta.length = length;
+        memcpy(wqe.inl, cost->src, length);
+    } else {
+        rig_buf(&wqe.sgl[0], cost->src, length, cost->src_key);
+    }
     for (i = 0; i < COST_BURST; ++i) {
         rig_post_recv(cost->rig, cost->rx, i, 1, &buf, &room, cost->dst_key);
-        send.req_id = i;
-        rig_post_send(cost->rig, cost->tx, &send);
+        wqe.meta.req_id = i;
+        rig_post(cost->rig, cost->tx, &wqe);
     }
     for (i = 0; (i < 100) && (sent + received < 2 * COST_BURST); ++i) {
         rig_progress(cost->rig, 0);
@@ -119,15 +135,15 @@ static int cost_burst(const struct cost *cost, uint32_t length)
 
 static int cost_read(const struct cost *cost, uint32_t length)
 {
-    struct rig_read read = {
-        .ah = cost->ah, .qpn = rig_qpn(cost->rig, cost->rx),
-        .buf = cost->src, .length = length, .key = cost->src_key,
-        .remote = (uintptr_t)cost->dst, .rkey = cost->dst_key,
-    };
-    struct rig_cqe cqe;
+    struct io_tx_wqe wqe = cost_request(cost, IO_OP_READ);
+    uint64_t remote      = (uintptr_t)cost->dst;
+    struct io_cqe cqe;
     unsigned i;
 
-    rig_post_read(cost->rig, cost->tx, &read);
+    rig_buf(&wqe.rdma.local, cost->src, length, cost->src_key);
+    wqe.rdma.remote = (struct io_remote){ length, cost->dst_key, (uint32_t)remote,
+                                          remote >> 32 };
+    rig_post(cost->rig, cost->tx, &wqe);
     for (i = 0; i < 100; ++i) {
         rig_progress(cost->rig, 0);
         if (rig_poll_send(cost->rig, cost->tx, &cqe)) {

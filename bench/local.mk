@@ -30,11 +30,8 @@ EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/pair/ofi.c bench
 # The cost of the emulated device alone.
 check_PROGRAMS += bench/efasim_cost
 bench_efasim_cost_SOURCES = bench/efasim_cost.c \
-	test/gtest/efasim/engine_rig.c test/gtest/efasim/engine_rig.h \
-	test/gtest/efasim/engine_rig_post.c \
-	test/gtest/efasim/engine_rig_struct.h
-bench_efasim_cost_LDADD = $(call efasim_objects,$(efasim_engine_sources) \
-	src/efasim/driver/qp_state.c)
+	test/gtest/efasim/engine_rig.c test/gtest/efasim/engine_rig.h
+bench_efasim_cost_LDADD = $(call efasim_objects,$(efasim_engine_sources))
 bench_efasim_cost_DEPENDENCIES = $(bench_efasim_cost_LDADD)
 bench_efasim_cost_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-I$(top_srcdir)/test

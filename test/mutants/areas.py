@@ -152,8 +152,7 @@ class Engine(Flow):
     spared = ("log.c",)
     memory = None
     flags = Area.flags
-    programs = {"engine": "test/gtest/efasim/engine-*.o src/efasim/driver/"
-                          "lib_libefasim_so-qp_state.o"}
+    programs = {"engine": "test/gtest/efasim/engine-*.o"}
     commands = ["engine --gtest_brief=1 --gtest_fail_fast"]
 
     def objects(self):

@@ -143,18 +143,18 @@ TEST_F(engine_marks, counters_outlive_their_process)
     for (unsigned i = 0; i < 10; ++i) {
         message(i);
     }
-    sent     = rig_counter(pair.rig, 0, RIG_TX_BYTES);
-    received = rig_counter(pair.rig, 1, RIG_RX_PKTS);
+    sent     = rig_counter(pair.rig, 0, "tx_bytes");
+    received = rig_counter(pair.rig, 1, "rx_pkts");
     bytes    = rig_pair(pair.rig, 0, 1);
     EXPECT_EQ(160u, sent);
     EXPECT_EQ(10u, received);
     EXPECT_EQ(160u, bytes);
 
     for (unsigned i = 0; i < 2; ++i) {
-        EXPECT_EQ(0, rig_dir_purge_leaves(pair.rig, 0));
-        EXPECT_EQ(0, rig_dir_purge_leaves(pair.rig, 1));
-        EXPECT_EQ(sent, rig_counter(pair.rig, 0, RIG_TX_BYTES));
-        EXPECT_EQ(received, rig_counter(pair.rig, 1, RIG_RX_PKTS));
+        EXPECT_EQ(0, rig_purge_leaves(pair.rig, 0));
+        EXPECT_EQ(0, rig_purge_leaves(pair.rig, 1));
+        EXPECT_EQ(sent, rig_counter(pair.rig, 0, "tx_bytes"));
+        EXPECT_EQ(received, rig_counter(pair.rig, 1, "rx_pkts"));
         EXPECT_EQ(bytes, rig_pair(pair.rig, 0, 1));
     }
 }

@@ -1,30 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine_rig_struct.h"
+#include "engine_rig.h"
 
-#include "efasim/driver/qp_state.h"
+#include "efasim/engine/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    RIG_PROCS = 16,
+    RIG_QPS   = 64,
+};
+
+struct rig_proc {
+    struct rig       *rig;
+    unsigned          index;
+    unsigned          nic;
+    int               dead;
+    int               fatal; /* 1 + enum sim_fatal */
+    unsigned          ring_asked;
+    struct sim_knobs  knobs;
+    struct sim_dev   *dev;
+    struct sim_pd    *pd[2];
+};
+
+struct rig_cq {
+    struct sim_cq   *cq;
+    uint8_t         *buf;
+    _Atomic uint32_t db;
+    uint32_t         depth, subs;
+    uint32_t         consumed[2];
+};
+
+struct rig_qp {
+    struct sim_qp    *qp;
+    struct rig_cq     scq, rcq;
+    uint8_t          *sq, *rq;
+    _Atomic uint32_t  sq_db, rq_db;
+    uint32_t          sq_depth, rq_depth, sq_stride;
+    uint16_t          sq_pc, rq_pc;
+};
+
+struct rig {
+    struct dir     *dir;
+    struct rig_proc proc[RIG_PROCS];
+    unsigned        procs;
+    struct ring    *ring[RIG_PROCS][RIG_PROCS];
+    uint64_t        now;
+    char            log[256], trace[256];
+    unsigned        traced;
+    struct sim_plan plan;
+    struct rig_qp  *qp[RIG_QPS];
+};
 
 static uint64_t rig_now(void *env)
 {
     return ((struct rig_proc*)env)->rig->now;
 }
 
-static struct ring *rig_ring(struct rig *rig, unsigned src, unsigned dst)
-{
-    if (rig->ring[src][dst] == NULL) {
-        rig->ring[src][dst] = calloc(1, sizeof(struct ring));
-    }
-    return rig->ring[src][dst];
-}
-
+/* Its positions soon pass the end of their 32 bits. */
 static struct ring *rig_ring_map_tx(void *env, uint32_t owner)
 {
     struct rig_proc *proc = env;
+    struct ring **ring    = &proc->rig->ring[proc->index][dir_owner_slot(owner)];
 
-    return rig_ring(proc->rig, proc->index, dir_owner_slot(owner));
+    if (*ring == NULL) {
+        *ring         = calloc(1, sizeof(struct ring));
+        (*ring)->head = (*ring)->tail     = -(uint32_t)SIM_RING_BYTES;
+        (*ring)->ack_head = (*ring)->ack_tail = -(uint32_t)SIM_RING_ACKS;
+    }
+    return *ring;
 }
 
 static struct ring *rig_ring_map_rx(void *env, uint32_t owner)
@@ -96,8 +141,8 @@ static void rig_mem_write(void *env, uint64_t addr, const void *src,
 
 static void rig_event(void *env, struct sim_cq *cq)
 {
+    (void)env;
     (void)cq;
-    ++((struct rig_proc*)env)->rig->events;
 }
 
 static void rig_log_line(void *env, const char *line)
@@ -173,20 +218,6 @@ struct rig *rig_open(unsigned procs, const unsigned *nodes)
     return rig;
 }
 
-static void rig_qp_free(struct rig *rig, int i)
-{
-    struct rig_qp *qp = rig->qp[i];
-
-    if (qp != NULL) {
-        free(qp->scq.buf);
-        free(qp->rcq.buf);
-        free(qp->sq);
-        free(qp->rq);
-        free(qp);
-        rig->qp[i] = NULL;
-    }
-}
-
 void rig_close(struct rig *rig)
 {
     unsigned i, j;
@@ -194,8 +225,12 @@ void rig_close(struct rig *rig)
     for (i = 0; i < rig->procs; ++i) {
         sim_dev_close(rig->proc[i].dev);
     }
-    for (i = 0; i < RIG_QPS; ++i) {
-        rig_qp_free(rig, i);
+    for (i = 0; (i < RIG_QPS) && (rig->qp[i] != NULL); ++i) {
+        free(rig->qp[i]->scq.buf);
+        free(rig->qp[i]->rcq.buf);
+        free(rig->qp[i]->sq);
+        free(rig->qp[i]->rq);
+        free(rig->qp[i]);
     }
     for (i = 0; i < RIG_PROCS; ++i) {
         for (j = 0; j < RIG_PROCS; ++j) {
@@ -302,36 +337,50 @@ unsigned rig_ring_asked(struct rig *rig, unsigned proc)
     return rig->proc[proc].ring_asked;
 }
 
-unsigned rig_events(struct rig *rig)
-{
-    return rig->events;
-}
-
 const char *rig_log(struct rig *rig)
 {
     return rig->log;
 }
 
-uint64_t rig_counter(struct rig *rig, unsigned node, enum rig_counter which)
+void rig_ring_damage(struct rig *rig, unsigned src, unsigned dst,
+                     uint32_t size, uint32_t length)
 {
-    static const enum dir_counter map[] = {
-        [RIG_TX_PKTS]         = DIR_TX_PKTS,
-        [RIG_TX_BYTES]        = DIR_TX_BYTES,
-        [RIG_RX_PKTS]         = DIR_RX_PKTS,
-        [RIG_RX_BYTES]        = DIR_RX_BYTES,
-        [RIG_READ_BYTES]      = DIR_RDMA_READ_BYTES,
-        [RIG_READ_RESP_BYTES] = DIR_RDMA_READ_RESP_BYTES,
-        [RIG_WRITE_BYTES]     = DIR_RDMA_WRITE_BYTES,
-        [RIG_WRITE_RECV_BYTES] = DIR_RDMA_WRITE_RECV_BYTES,
-        [RIG_WRITE_ERR]       = DIR_RDMA_WRITE_WR_ERR,
-        [RIG_RX_DROPS]        = DIR_RX_DROPS,
-        [RIG_RNR]             = DIR_RNR,
-        [RIG_CQ_OVERRUNS]     = DIR_CQ_OVERRUNS,
-        [RIG_LOST]            = DIR_LOST,
-        [RIG_DUPLICATED]      = DIR_DUPLICATED,
-    };
+    struct ring *ring    = rig->ring[src][dst];
+    struct ring_pkt *pkt = (struct ring_pkt*)
+                           &ring->data[ring->tail % SIM_RING_BYTES];
 
-    return dir_counter(rig->dir, dir_nic_of(node, 0), map[which]);
+    pkt->size   = size;
+    pkt->length = length;
+}
+
+uint64_t rig_counter(struct rig *rig, unsigned node, const char *name)
+{
+    unsigned i = 0;
+
+    while (strcmp(name, dir_counter_names[i]) != 0) {
+        ++i;
+    }
+    return dir_counter(rig->dir, dir_nic_of(node, 0), i);
+}
+
+int rig_purge_leaves(struct rig *rig, unsigned proc)
+{
+    unsigned nic   = rig->proc[proc].nic;
+    uint32_t owner = rig->proc[proc].dev->owner;
+    int left       = 0;
+    unsigned i;
+
+    dir_purge(rig->dir, nic, owner);
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        left += atomic_load(&rig->dir->nic[nic].qp[i].owner) == owner;
+    }
+    for (i = 0; i < DIR_COUNTERS; ++i) { /* or the next one would have it */
+        left += atomic_load(&rig->proc[proc].dev->own->counter[i]) != 0;
+    }
+    for (i = 0; i < SIM_MAX_MR; ++i) {
+        left += atomic_load(&rig->dir->mr[nic][i].owner) == owner;
+    }
+    return left;
 }
 
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst)
@@ -344,20 +393,14 @@ void rig_gid(struct rig *rig, unsigned node, uint8_t gid[16])
     dir_gid(rig->dir, dir_nic_of(node, 0), gid);
 }
 
-int rig_ah_gid(struct rig *rig, unsigned proc, unsigned pd,
-               const uint8_t *gid, uint16_t *number)
-{
-    return sim_ah_create(rig->proc[proc].dev, rig->proc[proc].pd[pd], gid,
-                         number);
-}
-
 int rig_ah(struct rig *rig, unsigned proc, unsigned pd, unsigned node,
            uint16_t *number)
 {
     uint8_t gid[16];
 
-    dir_gid(rig->dir, dir_nic_of(node, 0), gid);
-    return rig_ah_gid(rig, proc, pd, gid, number);
+    rig_gid(rig, node, gid);
+    return sim_ah_create(rig->proc[proc].dev, rig->proc[proc].pd[pd], gid,
+                         number);
 }
 
 int rig_ah_destroy(struct rig *rig, unsigned proc, uint16_t number)
@@ -387,80 +430,64 @@ int rig_mr_destroy(struct rig *rig, unsigned proc, uint32_t key)
     return sim_mr_deregister(rig->proc[proc].dev, key & 0x3ffff);
 }
 
-static int rig_cq_open(struct rig *rig, unsigned proc, uint32_t depth,
-                       uint32_t cqe_size, struct rig_cq *cq)
+static int rig_cq_open(struct rig_proc *proc, uint32_t depth,
+                       struct rig_cq *cq)
 {
-    cq->depth    = depth;
-    cq->cqe_size = cqe_size;
-    cq->subs     = rig->proc[proc].dev->profile->sub_cqs;
-    cq->buf      = calloc((size_t)depth * cq->subs, cqe_size);
-    return sim_cq_create(rig->proc[proc].dev, depth, cqe_size, cq->buf,
-                         &cq->db, &cq->cq);
+    cq->depth = depth;
+    cq->subs  = proc->dev->profile->sub_cqs;
+    cq->buf   = calloc((size_t)depth * cq->subs, IO_CQE_LARGE);
+    return sim_cq_create(proc->dev, depth, IO_CQE_LARGE, cq->buf, &cq->db,
+                         &cq->cq);
 }
 
-static unsigned rig_default(unsigned value, unsigned otherwise)
+static void rig_must(int ret)
 {
-    return value ? value : otherwise;
-}
-
-static void rig_qp_attr(struct rig_proc *proc, struct rig_qp *qp,
-                        struct sim_qp_attr *attr)
-{
-    memset(attr, 0, sizeof(*attr));
-    attr->pd       = proc->pd[0];
-    attr->send_cq  = qp->scq.cq;
-    attr->recv_cq  = qp->rcq.cq;
-    attr->sq_ring  = qp->sq;
-    attr->rq_ring  = qp->rq;
-    attr->sq_depth = qp->sq_depth;
-    attr->sq_stride   = qp->sq_stride;
-    attr->rq_depth = qp->rq_depth;
-    attr->sq_db    = &qp->sq_db;
-    attr->rq_db    = &qp->rq_db;
+    if (ret != 0) {
+        abort();
+    }
 }
 
 int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
 {
-    unsigned cqe_size = rig_default(conf->cqe_size, 32);
-    unsigned cq_depth = rig_default(conf->cq, 256);
+    struct rig_proc *proc = &rig->proc[conf->proc];
+    struct rig_qp *qp     = calloc(1, sizeof(*qp));
     struct sim_qp_attr attr;
-    struct rig_qp *qp;
-    int i, ret;
+    unsigned state;
+    int i;
 
     for (i = 0; rig->qp[i] != NULL; ++i) {
     }
-    qp           = calloc(1, sizeof(*qp));
-    rig->qp[i]   = qp;
-    qp->proc     = conf->proc;
-    qp->sq_depth = rig_default(conf->sq, 64);
-    qp->rq_depth = rig_default(conf->rq, 64);
+    rig->qp[i]    = qp;
+    qp->sq_depth  = conf->sq;
+    qp->rq_depth  = conf->rq;
     qp->sq_stride = (conf->flags & RIG_LARGE) ? IO_TX_WQE_LARGE :
                                                 IO_TX_WQE_SMALL;
-    qp->sq       = calloc(qp->sq_depth, qp->sq_stride);
-    qp->rq       = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
-    ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->scq);
-    if (ret == 0) {
-        ret = rig_cq_open(rig, conf->proc, cq_depth, cqe_size, &qp->rcq);
-    }
-    if (ret == 0) {
-        qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
-        rig_qp_attr(&rig->proc[conf->proc], qp, &attr);
-        attr.unsolicited = !!(conf->flags & RIG_UNSOLICITED);
-        attr.req_id_64   = !!(conf->flags & RIG_REQ_ID_64);
-        attr.ud          = !!(conf->flags & RIG_UD);
-        ret = sim_qp_create(rig->proc[conf->proc].dev, &attr, &qp->qp);
-    }
-    if (ret != 0) {
-        rig_qp_free(rig, i);
-        return ret;
-    }
+    qp->sq        = calloc(qp->sq_depth, qp->sq_stride);
+    qp->rq        = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
+    rig_must(rig_cq_open(proc, conf->cq, &qp->scq));
+    rig_must(rig_cq_open(proc, conf->cq, &qp->rcq));
+    qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
 
-    if (!conf->reset) {
-        qp->qp->qkey = RIG_QKEY;
-        rig_qp_modify(rig, i, RIG_INIT, SIM_QPA_PKEY_INDEX | SIM_QPA_PORT |
-                                        SIM_QPA_QKEY);
-        rig_qp_modify(rig, i, RIG_RTR, 0);
-        rig_qp_modify(rig, i, RIG_RTS, SIM_QPA_SQ_PSN);
+    attr = (struct sim_qp_attr){
+        .pd          = proc->pd[0],
+        .send_cq     = qp->scq.cq,
+        .recv_cq     = qp->rcq.cq,
+        .sq_ring     = qp->sq,
+        .rq_ring     = qp->rq,
+        .sq_depth    = qp->sq_depth,
+        .sq_stride   = qp->sq_stride,
+        .rq_depth    = qp->rq_depth,
+        .sq_db       = &qp->sq_db,
+        .rq_db       = &qp->rq_db,
+        .unsolicited = !!(conf->flags & RIG_UNSOLICITED),
+        .req_id_64   = !!(conf->flags & RIG_REQ_ID_64),
+        .ud          = !!(conf->flags & RIG_UD),
+    };
+    rig_must(sim_qp_create(proc->dev, &attr, &qp->qp));
+    for (state = RIG_RESET + 1; state <= RIG_RTS; ++state) {
+        rig_must(rig_qp_modify(rig, i, state));
+    }
+    if (conf->rnr_retry != RIG_RNR_DEFAULT) {
         qp->qp->rnr_retry = conf->rnr_retry;
     }
     return i;
@@ -471,32 +498,15 @@ uint16_t rig_qpn(struct rig *rig, int qp)
     return rig->qp[qp]->qp->qpn;
 }
 
-/* As the kernel does it: its own checks, then the device's */
-static int rig_modify(struct sim_qp *qp, const struct sim_qp_mod *mod,
-                      int privileged)
-{
-    int ret = drv_qp_state_check(mod, qp->state, qp->attr.ud, privileged);
-
-    return ret ? ret : sim_qp_modify(qp, mod);
-}
-
-int rig_qp_modify(struct rig *rig, int qp, unsigned state, unsigned mask)
+int rig_qp_modify(struct rig *rig, int qp, unsigned state)
 {
     struct sim_qp_mod mod = {
-        .mask = mask | SIM_QPA_STATE,
+        .mask  = SIM_QPA_STATE | SIM_QPA_QKEY,
         .state = state,
         .qkey  = RIG_QKEY,
-        .port  = 1,
     };
 
-    return rig_modify(rig->qp[qp]->qp, &mod, 0);
-}
-
-int rig_qkey(struct rig *rig, int qp, uint32_t qkey, int privileged)
-{
-    struct sim_qp_mod mod = { .mask = SIM_QPA_QKEY, .qkey = qkey };
-
-    return rig_modify(rig->qp[qp]->qp, &mod, privileged);
+    return sim_qp_modify(rig->qp[qp]->qp, &mod);
 }
 
 int rig_qp_state(struct rig *rig, int qp)
@@ -504,13 +514,79 @@ int rig_qp_state(struct rig *rig, int qp)
     return rig->qp[qp]->qp->state;
 }
 
-int rig_rnr_default(struct rig *rig, int qp)
-{
-    rig_qp_modify(rig, qp, RIG_RESET, 0);
-    return rig->qp[qp]->qp->rnr_retry;
-}
-
 void rig_qp_destroy(struct rig *rig, int qp)
 {
     sim_qp_destroy(rig->qp[qp]->qp);
+}
+
+void rig_post(struct rig *rig, int index, const struct io_tx_wqe *wqe)
+{
+    struct rig_qp *qp     = rig->qp[index];
+    struct io_tx_wqe copy = *wqe;
+
+    copy.meta.ctrl1 ^= IO_TX_META;
+    copy.meta.ctrl2 ^= IO_TX_CTRL2_MUST | ((qp->sq_pc / qp->sq_depth) & 1);
+    memcpy(qp->sq + (qp->sq_pc % qp->sq_depth) * qp->sq_stride, &copy,
+           qp->sq_stride);
+    atomic_store(&qp->sq_db, ++qp->sq_pc);
+}
+
+void rig_post_recv(struct rig *rig, int index, uint16_t req_id, unsigned num,
+                   void *const *buf, const uint32_t *length, uint32_t key)
+{
+    struct rig_qp *qp = rig->qp[index];
+    struct io_rx_desc *desc;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        desc  = (struct io_rx_desc*)qp->rq + (qp->rq_pc++ % qp->rq_depth);
+        *desc = (struct io_rx_desc){
+            .addr_lo   = (uint32_t)(uintptr_t)buf[i],
+            .addr_hi   = (uint32_t)((uintptr_t)buf[i] >> 32),
+            .length    = length[i],
+            .lkey_ctrl = key | (i ? 0 : IO_RX_FIRST) |
+                         ((i == num - 1) ? IO_RX_LAST : 0),
+            .req_id    = i ? 0 : req_id,
+        };
+    }
+    atomic_store(&qp->rq_db, qp->rq_pc);
+}
+
+void rig_doorbell(struct rig *rig, int qp, uint32_t value)
+{
+    atomic_store(&rig->qp[qp]->sq_db, value);
+}
+
+void rig_recv_doorbell(struct rig *rig, int qp, uint32_t value)
+{
+    atomic_store(&rig->qp[qp]->rq_db, value);
+}
+
+static int rig_poll(struct rig_cq *cq, unsigned sub, struct io_cqe *cqe)
+{
+    uint32_t at          = cq->consumed[sub];
+    unsigned phase       = !((at / cq->depth) & 1);
+    struct io_cqe *entry = (struct io_cqe*)cq->buf +
+                           (size_t)sub * cq->depth + at % cq->depth;
+
+    if ((entry->flags & 1) != phase) {
+        return 0;
+    }
+
+    *cqe = *entry;
+    ++cq->consumed[sub];
+    atomic_store(&cq->db, (cq->consumed[0] + cq->consumed[1]) & 0xffff);
+    return 1;
+}
+
+int rig_poll_send(struct rig *rig, int qp, struct io_cqe *cqe)
+{
+    return rig_poll(&rig->qp[qp]->scq, 0, cqe);
+}
+
+int rig_poll_recv(struct rig *rig, int qp, struct io_cqe *cqe)
+{
+    struct rig_cq *cq = &rig->qp[qp]->rcq;
+
+    return rig_poll(cq, cq->subs - 1, cqe);
 }

@@ -23,6 +23,7 @@ namespace {
 enum {
     SOAK_PROCS = 4,
     SOAK_DEPTH = 256,
+    SOAK_RECVS = 8,    /* of a process: it runs dry at times */
     SOAK_SLOT  = 9000, /* bytes of a receive buffer */
     SOAK_OPS   = 600,
     SOAK_PARTS = 64,   /* of each process's RDMA memory */
@@ -130,7 +131,7 @@ private:
     {
         Proc &p = proc[i];
 
-        p.qp = rig.qp(i, 7, SOAK_DEPTH);
+        p.qp = rig.qp(i, 0, SOAK_DEPTH);
         p.out.reset(new Memory(rig, i, SOAK_DEPTH * SOAK_SLOT));
         p.in.reset(new Memory(rig, i, SOAK_DEPTH * SOAK_SLOT));
         p.far.reset(new Memory(rig, i, SOAK_PARTS * SOAK_PART));
@@ -141,7 +142,7 @@ private:
         for (unsigned node = 0; node < 3; ++node) {
             p.ah.push_back(rig.ah(i, node));
         }
-        for (unsigned slot = 0; slot < SOAK_DEPTH / 2; ++slot) {
+        for (unsigned slot = 0; slot < SOAK_RECVS; ++slot) {
             receive(i, slot);
         }
     }
@@ -181,46 +182,30 @@ private:
         op.to     = random() % SOAK_PROCS;
         op.kind   = random() % 3;
         op.part   = free_part(op.from);
-        op.length = 1 + random() % (op.kind ? SOAK_PART : 8928);
+        op.length = random() % (op.kind ? SOAK_PART : 8929);
         uint8_t *buf = proc[op.from].out->data() + op.part * SOAK_SLOT;
         for (unsigned i = 0; i < op.length && op.kind != 1; ++i) {
             buf[i] = number * 7 + i * 13 + (i >> 8);
         }
         pending[number % 65536] = op;
-        if (op.kind == 0) {
-            rig_send send = {};
-
-            send.req_id = number;
-            send.ah     = proc[op.from].ah[node(op.to)];
-            send.qpn    = rig_qpn(rig, proc[op.to].qp);
-            send.buf    = buf;
-            send.length = op.length;
-            send.key    = proc[op.from].out->key;
-            send.flags  = RIG_IMM;
-            send.imm    = number;
+        io_tx_wqe wqe = request(number, (io_tx_op)op.kind,
+                                proc[op.from].ah[node(op.to)],
+                                rig_qpn(rig, proc[op.to].qp), buf, op.length,
+                                proc[op.from].out->key);
+        if (op.kind == IO_OP_SEND) {
+            set_imm(wqe, number);
             messages[number] = op;
-            rig_post_send(rig, proc[op.from].qp, &send);
-            return;
+        } else {
+            set_remote(wqe, (uintptr_t)proc[op.to].far->data() +
+                            far_part++ % SOAK_PARTS * SOAK_PART,
+                       proc[op.to].far_key);
         }
-
-        rig_read rdma = {};
-        unsigned part = far_part++ % SOAK_PARTS;
-
-        rdma.req_id = number;
-        rdma.ah     = proc[op.from].ah[node(op.to)];
-        rdma.qpn    = rig_qpn(rig, proc[op.to].qp);
-        rdma.buf    = buf;
-        rdma.length = op.length;
-        rdma.key    = proc[op.from].out->key;
-        rdma.remote = (uintptr_t)proc[op.to].far->data() + part * SOAK_PART;
-        rdma.rkey   = proc[op.to].far_key;
-        rdma.write  = op.kind == 2;
-        rig_post_read(rig, proc[op.from].qp, &rdma);
+        rig_post(rig, proc[op.from].qp, &wqe);
     }
 
     void reap(unsigned p)
     {
-        rig_cqe cqe;
+        io_cqe cqe;
 
         while (rig_poll_send(rig, proc[p].qp, &cqe)) {
             ASSERT_EQ(0, cqe.status) << "request " << cqe.req_id;

@@ -29,25 +29,19 @@ public:
         return rig;
     }
 
-    int qp(unsigned proc, unsigned rnr_retry = 7, unsigned depth = 64,
-           unsigned flags = 0)
+    int qp(unsigned proc, unsigned flags = 0, unsigned depth = 64,
+           unsigned rnr_retry = 7)
     {
-        rig_qp_conf conf = {};
+        rig_qp_conf conf = {proc, depth, depth, 4 * depth, rnr_retry, flags};
 
-        conf.proc      = proc;
-        conf.rnr_retry = rnr_retry;
-        conf.sq        = depth;
-        conf.rq        = depth;
-        conf.cq        = 2 * depth;
-        conf.flags     = flags;
         return rig_qp(rig, &conf);
     }
 
-    uint16_t ah(unsigned proc, unsigned node)
+    uint16_t ah(unsigned proc, unsigned node, unsigned pd = 0)
     {
         uint16_t number = 0xffff;
 
-        EXPECT_EQ(0, rig_ah(rig, proc, 0, node, &number));
+        EXPECT_EQ(0, rig_ah(rig, proc, pd, node, &number));
         return number;
     }
 
@@ -80,18 +74,47 @@ struct Memory {
     uint32_t key = 0;
 };
 
+/* A request of `length` bytes; the rest of its fields is up to the caller. */
+static inline io_tx_wqe request(uint16_t id, io_tx_op op, uint16_t ah,
+                                uint16_t qpn, const void *buf, uint32_t length,
+                                uint32_t key)
+{
+    io_tx_wqe wqe = {};
+
+    wqe.meta.req_id   = id;
+    wqe.meta.ctrl1    = op;
+    wqe.meta.ah       = ah;
+    wqe.meta.dest_qpn = qpn;
+    wqe.meta.qkey     = RIG_QKEY;
+    wqe.meta.length   = 1;
+    rig_buf(op == IO_OP_SEND ? &wqe.sgl[0] : &wqe.rdma.local, buf, length, key);
+    return wqe;
+}
+
+static inline void set_remote(io_tx_wqe &wqe, uint64_t addr, uint32_t rkey)
+{
+    wqe.rdma.remote = {wqe.rdma.local.length, rkey, (uint32_t)addr,
+                       (uint32_t)(addr >> 32)};
+}
+
+static inline void set_imm(io_tx_wqe &wqe, uint32_t imm)
+{
+    wqe.meta.ctrl1 |= IO_TX_HAS_IMM;
+    wqe.meta.imm    = imm;
+}
+
 /* A sender (process 0) and a receiver (process 1) on two hosts, both with these
- * knobs, and under a plan. */
+ * knobs and QPs, and under a plan. */
 struct Pair {
-    explicit Pair(unsigned rnr_retry = 7, const char *knobs = "",
-                  unsigned depth = 64, unsigned flags = 0,
-                  unsigned tx_flags = 0, const char *plan = nullptr) :
+    explicit Pair(const char *knobs = "", unsigned flags = 0,
+                  unsigned depth = 64, unsigned rnr_retry = 7,
+                  const char *plan = nullptr) :
         rig({0, 1}),
         is_set(set(knobs, plan)),
-        tx(rig.qp(0, rnr_retry, depth, tx_flags)),
-        rx(rig.qp(1, rnr_retry, depth, flags)),
-        src(rig, 0, 1 << 20),
-        dst(rig, 1, 1 << 20),
+        tx(rig.qp(0, flags, depth, rnr_retry)),
+        rx(rig.qp(1, flags, depth, rnr_retry)),
+        src(rig, 0, 1 << 20, RIG_LOCAL),
+        dst(rig, 1, 1 << 20, RIG_LOCAL),
         ah(rig.ah(0, 1))
     {
         src.fill(1);
@@ -109,24 +132,43 @@ struct Pair {
         return 0;
     }
 
-    rig_send message(uint16_t id, uint32_t length)
+    io_tx_wqe send_of(uint16_t id, uint32_t length)
     {
-        rig_send send = {};
+        return request(id, IO_OP_SEND, ah, rig_qpn(rig, rx), src.data(), length,
+                       src.key);
+    }
 
-        send.req_id = id;
-        send.ah     = ah;
-        send.qpn    = rig_qpn(rig, rx);
-        send.buf    = src.data();
-        send.length = length;
-        send.key    = src.key;
-        return send;
+    /* A read or write of the receiver's memory, which is opened for it; and the
+     * receiver knows the sender. */
+    io_tx_wqe rdma_of(io_tx_op op, uint16_t id, uint32_t length)
+    {
+        io_tx_wqe wqe = request(id, op, ah, rig_qpn(rig, rx), src.data(),
+                                length, src.key);
+
+        if (rkey == 0) {
+            back = rig.ah(1, 0);
+            EXPECT_EQ(0, rig_mr(rig, 1, 0, dst.data(), 1 << 20,
+                                RIG_LOCAL | (op == IO_OP_READ ? RIG_READ :
+                                                                RIG_WRITE),
+                                &rkey));
+        }
+        set_remote(wqe, (uintptr_t)dst.data(), rkey);
+        return wqe;
+    }
+
+    void post(const io_tx_wqe &wqe)
+    {
+        rig_post(rig, tx, &wqe);
     }
 
     void send(uint16_t id, uint32_t length)
     {
-        rig_send s = message(id, length);
+        post(send_of(id, length));
+    }
 
-        rig_post_send(rig, tx, &s);
+    void read(uint16_t id, uint32_t length)
+    {
+        post(rdma_of(IO_OP_READ, id, length));
     }
 
     void recv(uint16_t id, uint32_t length, size_t offset = 0)
@@ -136,41 +178,26 @@ struct Pair {
         rig_post_recv(rig, rx, id, 1, &buf, &length, dst.key);
     }
 
-    rig_read read_of(uint16_t id, uint32_t length)
-    {
-        rig_read read = {};
-
-        read.req_id = id;
-        read.ah     = ah;
-        read.qpn    = rig_qpn(rig, rx);
-        read.buf    = src.data();
-        read.length = length;
-        read.key    = src.key;
-        read.remote = (uintptr_t)dst.data();
-        read.rkey   = dst.key;
-        return read;
-    }
-
-    void read(uint16_t id, uint32_t length)
-    {
-        rig_read r = read_of(id, length);
-
-        rig_post_read(rig, tx, &r);
-    }
-
     /* Status of the one send completion there must be; -1: there is none. */
     int sent()
     {
-        rig_cqe cqe;
-
         return rig_poll_send(rig, tx, &cqe) ? cqe.status : -1;
     }
 
     int received()
     {
-        rig_cqe cqe;
-
         return rig_poll_recv(rig, rx, &cqe) ? cqe.status : -1;
+    }
+
+    /* How many of this status there are. */
+    unsigned ended(uint8_t status)
+    {
+        unsigned count = 0;
+
+        for (; sent() >= 0; ++count) {
+            EXPECT_EQ(status, cqe.status) << cqe.req_id;
+        }
+        return count;
     }
 
     /* Everything that can happen without time passing; then the status. */
@@ -180,11 +207,24 @@ struct Pair {
         return sent();
     }
 
+    int end(const io_tx_wqe &wqe)
+    {
+        post(wqe);
+        return outcome();
+    }
+
+    bool is_equal(uint32_t length)
+    {
+        return memcmp(src.data(), dst.data(), length) == 0;
+    }
+
     Rig      rig;
     int      is_set;
     int      tx, rx;
     Memory   src, dst;
-    uint16_t ah;
+    uint16_t ah, back = 0;
+    uint32_t rkey = 0;
+    io_cqe   cqe  = {}; /* the last */
 };
 
 static const uint64_t MS = 1000000;

@@ -3,32 +3,23 @@
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
-	test/gtest/efasim/engine_direct.cc \
 	test/gtest/efasim/engine_guest.cc \
 	test/gtest/efasim/engine_marks.cc \
 	test/gtest/efasim/engine_objects.cc \
 	test/gtest/efasim/engine_plan.cc \
-	test/gtest/efasim/engine_read.cc test/gtest/efasim/engine_rig.c \
-	test/gtest/efasim/engine_rig.h test/gtest/efasim/engine_rig_post.c \
-	test/gtest/efasim/engine_rig_ring.c \
-	test/gtest/efasim/engine_rig_struct.h \
-	test/gtest/efasim/engine_ring.cc \
-	test/gtest/efasim/engine_send.cc test/gtest/efasim/engine_soak.cc \
-	test/gtest/efasim/engine_test.h \
-	test/gtest/efasim/engine_time.cc test/gtest/efasim/engine_traffic.cc \
-	test/gtest/efasim/engine_ud.cc test/gtest/efasim/engine_write.cc
+	test/gtest/efasim/engine_request.cc test/gtest/efasim/engine_rig.c \
+	test/gtest/efasim/engine_rig.h \
+	test/gtest/efasim/engine_soak.cc test/gtest/efasim/engine_test.h \
+	test/gtest/efasim/engine_time.cc
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 if SANITIZERS
-test_gtest_efasim_engine_SOURCES += $(efasim_engine_sources) \
-	src/efasim/driver/qp_state.c
+test_gtest_efasim_engine_SOURCES += $(efasim_engine_sources)
 test_gtest_efasim_engine_LDADD = $(GTEST_LIBS)
 else
 test_gtest_efasim_engine_LDADD = \
-	$(call efasim_objects,$(efasim_engine_sources) \
-	src/efasim/driver/qp_state.c) $(GTEST_LIBS)
+	$(call efasim_objects,$(efasim_engine_sources)) $(GTEST_LIBS)
 test_gtest_efasim_engine_DEPENDENCIES = \
-	$(call efasim_objects,$(efasim_engine_sources) \
-	src/efasim/driver/qp_state.c)
+	$(call efasim_objects,$(efasim_engine_sources))
 endif
 gtest_objects += $(test_gtest_efasim_engine_OBJECTS)
 endif

@@ -3,6 +3,10 @@
 #include "verbs_test.h"
 
 #include <cerrno>
+#include <cstring>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace {
 
@@ -18,61 +22,93 @@ QpParams reset_params()
     return params;
 }
 
-} // namespace
-
-TEST(qp_state, the_way_up)
+int qp_state(const Qp &qp)
 {
-    Device dev;
-    Qp qp(dev, reset_params());
     ibv_qp_attr attr      = {};
     ibv_qp_init_attr init = {};
 
-    EXPECT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 0x1234, 0));
-    EXPECT_EQ(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
-    EXPECT_EQ(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
-    ASSERT_EQ(0, ibv_query_qp(qp.qp, &attr, IBV_QP_STATE | IBV_QP_QKEY,
-                              &init));
-    EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
-    EXPECT_EQ(0x1234u, attr.qkey);
+    EXPECT_EQ(0, ibv_query_qp(qp.qp, &attr, IBV_QP_STATE, &init));
+    return attr.qp_state;
 }
 
-TEST(qp_state, missing_attributes)
+} // namespace
+
+/* The whole table: each pair of states, with all attributes that the step needs,
+ * without each of them, and with one of RC. */
+TEST(qp_state, table)
 {
+    const struct {
+        int from, to, need;
+    } valid[] = {
+        {IBV_QPS_RESET, IBV_QPS_INIT, INIT_MASK},
+        {IBV_QPS_INIT, IBV_QPS_RTR, 0},   {IBV_QPS_INIT, IBV_QPS_INIT, 0},
+        {IBV_QPS_RTR, IBV_QPS_RTS, RTS_MASK},
+        {IBV_QPS_RTS, IBV_QPS_RTS, 0},    {IBV_QPS_RTS, IBV_QPS_SQD, 0},
+        {IBV_QPS_SQD, IBV_QPS_RTS, 0},    {IBV_QPS_SQD, IBV_QPS_SQD, 0},
+        {IBV_QPS_RESET, IBV_QPS_RESET, 0},
+    };
+    const int states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                          IBV_QPS_SQD, IBV_QPS_ERR};
     Device dev;
     Qp qp(dev, reset_params());
 
-    for (int missing : {IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_QKEY}) {
-        EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK & ~missing, 1, 0))
-                << "without " << missing;
+    for (int from : states) {
+        for (int to = IBV_QPS_RESET; to <= 8; ++to) {
+            bool leaves  = from != IBV_QPS_RESET && to == IBV_QPS_RESET;
+            bool fails   = from != IBV_QPS_RESET && to == IBV_QPS_ERR;
+            int expected = leaves || fails ? 0 : EINVAL, need = IBV_QP_STATE;
+
+            ASSERT_EQ(0, qp.modify(IBV_QPS_RESET, IBV_QP_STATE, 0, 0));
+            for (int i = 1; i < 5 && qp_state(qp) != from; ++i) {
+                bool last = from == IBV_QPS_ERR && i == 2;
+                int mask  = i == 1 ? INIT_MASK : i == 3 ? RTS_MASK :
+                                                          IBV_QP_STATE;
+                ASSERT_EQ(0, qp.modify(last ? IBV_QPS_ERR : (ibv_qp_state)i,
+                                       mask, 1, 0));
+            }
+            for (auto &move : valid) {
+                if (move.from == from && move.to == to) {
+                    expected = 0;
+                    need     = move.need | IBV_QP_STATE;
+                }
+            }
+            for (int bit = IBV_QP_CUR_STATE; bit <= need; bit <<= 1) {
+                if (need & bit) {
+                    EXPECT_EQ(EINVAL, qp.modify((ibv_qp_state)to, need & ~bit,
+                                                1, 0)) << bit;
+                }
+            }
+            EXPECT_EQ(EINVAL, qp.modify((ibv_qp_state)to, need | IBV_QP_SQ_PSN |
+                                        IBV_QP_RNR_RETRY |
+                                        IBV_QP_EN_SQD_ASYNC_NOTIFY, 1, 0));
+            EXPECT_EQ(to > IBV_QPS_ERR ? EINVAL : EOPNOTSUPP,
+                      qp.modify((ibv_qp_state)to, need | IBV_QP_DEST_QPN, 1, 0));
+            EXPECT_EQ(expected, qp.modify((ibv_qp_state)to, need, 1, 0))
+                    << from << " to " << to;
+            EXPECT_EQ(expected ? from : to, qp_state(qp));
+        }
     }
-    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
-    ASSERT_EQ(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
-    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, IBV_QP_STATE, 0, 0));
-    EXPECT_EQ(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
 }
 
-TEST(qp_state, steps_left_out)
+/* A QKEY of the upper half is for those with CAP_NET_RAW. */
+TEST(qp_state, privileged_qkey)
 {
+    __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct had[2], few[2];
     Device dev;
-    Qp qp(dev, reset_params());
+    Qp qp(dev);
 
-    EXPECT_NE(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE, 0, 0));
-    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
-    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
-    EXPECT_NE(0, qp.modify(IBV_QPS_RTS, RTS_MASK, 0, 0));
-}
-
-TEST(qp_state, foreign_attributes)
-{
-    Device dev;
-    Qp qp(dev, reset_params());
-
-    EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK | IBV_QP_AV, 1, 0));
-    EXPECT_NE(0, qp.modify(IBV_QPS_INIT, INIT_MASK | IBV_QP_ACCESS_FLAGS, 1,
-                           0));
-    ASSERT_EQ(0, qp.modify(IBV_QPS_INIT, INIT_MASK, 1, 0));
-    EXPECT_NE(0, qp.modify(IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_DEST_QPN, 0,
-                           0));
+    ASSERT_EQ(0, syscall(SYS_capget, &head, had));
+    memcpy(few, had, sizeof(had));
+    for (unsigned bit : {1u << CAP_NET_RAW, 0u}) {
+        few[0].effective = (had[0].effective | bit) ^ bit;
+        ASSERT_EQ(0, syscall(SYS_capset, &head, few));
+        int want = few[0].effective & (1u << CAP_NET_RAW) ? 0 : EPERM;
+        EXPECT_EQ(want, qp.modify(IBV_QPS_RTS, IBV_QP_QKEY, 0x80000000u, 0));
+        EXPECT_EQ(want, qp.modify(IBV_QPS_RTS, IBV_QP_QKEY, ~0u, 0));
+        EXPECT_EQ(0, qp.modify(IBV_QPS_RTS, IBV_QP_QKEY, 0x7fffffff, 0));
+    }
+    EXPECT_EQ(IBV_QPS_RTS, qp_state(qp));
 }
 
 /* A post before RTS is refused; receives are taken from INIT on. */

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of programs that write the queues themselves, and those that no library
+ * posts, or only a new one. Those of any library are in verbs_*.cc. */
+#include "engine_test.h"
+
+#include <cerrno>
+#include <map>
+
+static void refused(Pair &pair, int qp, const char *what)
+{
+    rig_settle(pair.rig);
+    EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, qp));
+    EXPECT_NE(nullptr, strstr(rig_log(pair.rig), what)) << rig_log(pair.rig);
+}
+
+/* Refused, with a line; the next is flushed. */
+TEST(engine_request, malformed)
+{
+    const struct {
+        unsigned at, bits;
+    } damage[] = {
+        {2, 0x80}, {2, 0x40}, {3, 0x04}, {3, 0x08}, {3, 0x10}, {3, 0x02},
+        {3, 0x20}, {3, 0x01}, /* the phase */ {15, 1}, {20, 1}, {25, 1},
+        {26, 1} /* of a long id */, {39, 1} /* of a key */,
+    };
+
+    for (auto &one : damage) {
+        Pair pair;
+        io_tx_wqe wqe = pair.send_of(1, 10);
+
+        ((uint8_t*)&wqe)[one.at] ^= one.bits;
+        pair.recv(1, 100);
+        pair.post(wqe);
+        pair.send(2, 10);
+        refused(pair, pair.tx, "malformed work request");
+        EXPECT_EQ(2, pair.sent()) << one.at;
+        EXPECT_EQ(1, pair.sent());
+        EXPECT_EQ(-1, pair.received());
+    }
+}
+
+TEST(engine_request, wild_doorbells)
+{
+    const struct {
+        uint32_t sends, receives;
+        const char *what;
+    } wild[] = {
+        {0x10000, 0x10001, "wider than 16 bits"}, {65, 65, "beyond the queue"},
+        {0xffff, 0xffff, "beyond the queue"},
+    };
+
+    for (auto &one : wild) {
+        Pair pair;
+
+        rig_doorbell(pair.rig, pair.tx, one.sends);
+        refused(pair, pair.tx, one.what);
+        pair.tx = pair.rig.qp(0);
+        rig_recv_doorbell(pair.rig, pair.rx, one.receives);
+        pair.send(1, 10);
+        refused(pair, pair.rx, one.what);
+    }
+
+    Pair pair; /* exactly full is full */
+    rig_recv_doorbell(pair.rig, pair.rx, 64);
+    rig_settle(pair.rig);
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+}
+
+/* 32 requests of 64 bytes are what one doorbell may announce; the device sees
+ * how many only if it looks at each, which an eager one does not. */
+TEST(engine_request, batch_of_a_doorbell)
+{
+    for (auto knobs : {"strict-batch=1", "strict-batch=0",
+                       "strict-batch=1 eager=1"}) {
+        Pair pair(knobs);
+
+        for (unsigned round = 0; round < 4; ++round) {
+            for (unsigned i = 0; i < 32; ++i) {
+                pair.recv(i, 100);
+                pair.send(i, 10);
+            }
+            rig_settle(pair.rig);
+            for (unsigned i = 0; i < 32; ++i) {
+                ASSERT_EQ(0, pair.sent()) << knobs;
+                ASSERT_EQ(0, pair.received());
+            }
+        }
+        for (unsigned i = 0; i < 33; ++i) {
+            pair.send(i, 10);
+        }
+        if (strcmp(knobs, "strict-batch=1") == 0) {
+            refused(pair, pair.tx, "more than max_tx_batch (0x21)");
+        } else {
+            rig_settle(pair.rig);
+            EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+        }
+    }
+}
+
+/* Bad packets of another process: its ring is left, nothing is read out of
+ * bounds. */
+TEST(engine_request, damaged_ring)
+{
+    const struct {
+        uint32_t size, length;
+    } bad[] = {
+        { 0, 0 },          { 8, 0 },        { 17, 0 },       { 1u << 31, 0 },
+        { 48, 0xffffffe0 }, { 64, 4096 },    { 1u << 18, 16 }, { 48, 8929 },
+        { 0xfffffff0, 16 }, { 32, 1 },
+    };
+
+    for (auto &one : bad) {
+        Pair pair;
+
+        pair.recv(1, 9000);
+        pair.send(1, 16);
+        rig_progress(pair.rig, 0);
+        rig_ring_damage(pair.rig, 0, 1, one.size, one.length);
+        EXPECT_EQ(-1, pair.outcome()) << one.size << " " << one.length;
+        EXPECT_EQ(-1, pair.received());
+    }
+}
+
+/* Queues of 4 wrap many times; a device of the first generation has a CQ of two
+ * rings, for sends and receives. */
+TEST(engine_request, many_wraps)
+{
+    for (auto knobs : {"device=efa0", "device=efa1"}) {
+        Pair pair(knobs, RIG_SGID, 4);
+        uint8_t gid[16];
+
+        rig_gid(pair.rig, 0, gid);
+        for (unsigned i = 0; i < 20000; ++i) {
+            memcpy(pair.src.data(), &i, sizeof(i));
+            pair.recv(i & 0xffff, 64);
+            pair.send(i & 0xffff, 8);
+            ASSERT_GT(rig_progress(pair.rig, 0), 0u);
+            ASSERT_GT(rig_progress(pair.rig, 1), 0u);
+            rig_progress(pair.rig, 0);
+            ASSERT_EQ(0, pair.sent());
+            ASSERT_EQ(i & 0xffff, pair.cqe.req_id);
+            ASSERT_EQ(0, pair.received());
+            ASSERT_EQ(i & 0xffff, pair.cqe.req_id);
+            ASSERT_EQ(IO_AH_UNKNOWN, pair.cqe.ah);
+            ASSERT_EQ(0, memcmp(gid, pair.cqe.src_addr, 16));
+            ASSERT_TRUE(pair.is_equal(sizeof(i)));
+        }
+        EXPECT_EQ(0u, rig_counter(pair.rig, 0, "cq_overruns"));
+    }
+}
+
+/* More than the ring between two processes holds: the rest waits, and goes. */
+TEST(engine_request, full_ring)
+{
+    Pair pair;
+
+    for (unsigned i = 0; i < 64; ++i) {
+        pair.recv(i, 8928);
+        pair.send(i, 8928);
+    }
+    rig_progress(pair.rig, 0);
+    rig_progress(pair.rig, 0);
+    EXPECT_LT(rig_counter(pair.rig, 0, "tx_pkts"), 30u);
+    rig_settle(pair.rig);
+    for (unsigned i = 0; i < 64; ++i) {
+        EXPECT_EQ(0, pair.sent());
+        EXPECT_EQ(i, pair.cqe.req_id);
+        EXPECT_EQ(0, pair.received());
+        EXPECT_EQ(i, pair.cqe.req_id);
+    }
+}
+
+/* A QKEY that is not the receiver's, of a device that does not answer then */
+TEST(engine_request, wrong_qkey_may_be_silence)
+{
+    Pair pair("qkey-status=0 timeout-ms=100");
+    io_tx_wqe wqe = pair.send_of(1, 10);
+
+    ++wqe.meta.qkey;
+    pair.recv(1, 100);
+    EXPECT_EQ(-1, pair.end(wqe));
+    rig_advance(pair.rig, 101 * MS);
+    EXPECT_EQ(15, pair.outcome());
+    EXPECT_EQ(-1, pair.received());
+}
+
+/* The responder's CPU has no part in a read; a long one does not hold up a short
+ * one behind it, and stops where its key goes, or its target. */
+TEST(engine_request, long_reads)
+{
+    const unsigned LONG = 1 << 20;
+    Pair pair;
+
+    pair.dst.fill(9);
+    pair.read(1, LONG);
+    pair.read(2, 8);
+    for (unsigned i = 0; i < 4; ++i) {
+        rig_progress(pair.rig, 0);
+    }
+    for (uint16_t id : {2, 1}) {
+        EXPECT_EQ(0, pair.sent());
+        EXPECT_EQ(id, pair.cqe.req_id);
+        EXPECT_EQ(IO_OP_READ, pair.cqe.flags >> 4);
+    }
+    EXPECT_TRUE(pair.is_equal(LONG));
+
+    memset(pair.src.data(), 0, LONG);
+    pair.read(3, LONG);
+    rig_progress(pair.rig, 0);
+    EXPECT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.rkey));
+    EXPECT_EQ(7, pair.outcome());
+    EXPECT_EQ(0, pair.src.data()[LONG - 1]);
+
+    pair.rkey = 0;
+    pair.read(4, LONG);
+    rig_progress(pair.rig, 0);
+    rig_kill(pair.rig, 1);
+    EXPECT_EQ(8, pair.outcome());
+    pair.read(5, 100);
+    EXPECT_EQ(9, pair.outcome());
+}
+
+/* A page that is registered, and gone */
+TEST(engine_request, read_of_nothing)
+{
+    Pair pair;
+    io_tx_wqe wqe = pair.rdma_of(IO_OP_READ, 1, 100);
+    uint32_t key;
+
+    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, (void*)16, 100, RIG_READ, &key));
+    set_remote(wqe, 16, key);
+    EXPECT_EQ(7, pair.end(wqe));
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+}
+
+TEST(engine_request, read_of_a_host_that_died)
+{
+    Pair pair("killed-status=13 timeout-ms=1000");
+    io_tx_wqe wqe = pair.rdma_of(IO_OP_READ, 1, 100);
+
+    rig_kill(pair.rig, 1);
+    EXPECT_EQ(13, pair.end(wqe));
+    EXPECT_EQ(-1, pair.end(wqe));
+    rig_advance(pair.rig, 1001 * MS);
+    EXPECT_EQ(15, pair.outcome());
+}
+
+static const char WRITES[] = "device=efa3";
+
+static io_tx_wqe write_imm(Pair &pair, uint32_t length)
+{
+    io_tx_wqe wqe = pair.rdma_of(IO_OP_WRITE, 1, length);
+
+    set_imm(wqe, 0xdeadbeef);
+    return wqe;
+}
+
+TEST(engine_write, sizes)
+{
+    Pair pair(WRITES);
+    uint64_t sum = 0;
+
+    for (uint32_t length : {0u, 1u, 262143u, 262144u, 262145u, 1u << 20}) {
+        pair.src.fill(length);
+        memset(pair.dst.data(), 0, 1 << 20);
+        ASSERT_EQ(0, pair.end(pair.rdma_of(IO_OP_WRITE, 3, length)));
+        EXPECT_EQ(IO_OP_WRITE, pair.cqe.flags >> 4);
+        EXPECT_TRUE(pair.is_equal(length)) << length;
+        EXPECT_TRUE(length == 1 << 20 || pair.dst.data()[length] == 0);
+        sum += length;
+    }
+    EXPECT_EQ(-1, pair.received());
+    EXPECT_EQ(sum, rig_counter(pair.rig, 0, "rdma_write_bytes"));
+    EXPECT_EQ(sum, rig_counter(pair.rig, 1, "rdma_write_recv_bytes"));
+    EXPECT_EQ(sum, rig_pair(pair.rig, 0, 1));
+    EXPECT_EQ(0u, rig_pair(pair.rig, 1, 0));
+}
+
+/* It takes one receive and touches no buffer of it. */
+TEST(engine_write, immediate)
+{
+    Pair pair(WRITES), finite(WRITES, 0, 64, 0);
+
+    EXPECT_EQ(-1, pair.end(write_imm(pair, 300000))) << "it waits";
+    pair.recv(77, 100, 600000);
+    pair.dst.data()[600000] = 0x5a;
+    rig_advance(pair.rig, MS);
+    EXPECT_EQ(0, pair.outcome());
+    EXPECT_EQ(300000u, rig_counter(pair.rig, 0, "rdma_write_bytes"));
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(77, pair.cqe.req_id);
+    EXPECT_EQ(0xdeadbeefu, pair.cqe.imm);
+    EXPECT_EQ(IO_OP_WRITE << 4 | IO_CQE_IMM | IO_Q_RECV << 1 | 1,
+              pair.cqe.flags);
+    EXPECT_EQ(300000, pair.cqe.length | pair.cqe.length_hi << 16);
+    EXPECT_EQ(pair.back, pair.cqe.ah);
+    EXPECT_EQ(rig_qpn(pair.rig, pair.tx), pair.cqe.src_qpn);
+    EXPECT_TRUE(pair.is_equal(300000));
+    EXPECT_EQ(0x5a, pair.dst.data()[600000]);
+
+    EXPECT_EQ(10, finite.end(write_imm(finite, 100)));
+    EXPECT_EQ(1u, rig_counter(finite.rig, 0, "rdma_write_wr_err"));
+}
+
+/* Both QPs must be made for receives that are unsolicited. */
+TEST(engine_write, unsolicited)
+{
+    Pair pair(WRITES, RIG_UNSOLICITED);
+
+    pair.recv(9, 10);
+    EXPECT_EQ(0, pair.end(write_imm(pair, 100)));
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(IO_OP_WRITE << 4 | IO_CQE_UNSOLICITED | IO_CQE_IMM |
+              IO_Q_RECV << 1 | 1, pair.cqe.flags);
+    EXPECT_EQ(0, pair.cqe.req_id);
+    EXPECT_EQ(100, pair.cqe.length);
+    pair.send(1, 1);
+    EXPECT_EQ(0, pair.outcome());
+    EXPECT_EQ(0, pair.received());
+    EXPECT_EQ(9, pair.cqe.req_id) << "it was still there";
+
+    pair.tx = pair.rig.qp(0);
+    EXPECT_EQ(18, pair.end(write_imm(pair, 100)));
+    EXPECT_EQ(-1, pair.received());
+    EXPECT_EQ(0, pair.end(pair.rdma_of(IO_OP_WRITE, 1, 100)))
+            << "without immediate it matters not";
+}
+
+/* 128 B requests hold 80 B, of messages and writes. */
+TEST(engine_write, inline_of_large_requests)
+{
+    Pair pair(WRITES, RIG_LARGE), small(WRITES);
+
+    for (unsigned i = 0; i < 400; ++i) { /* round the ring, with its phase */
+        io_tx_wqe wqe   = (i % 2) ? pair.send_of(i, 0) :
+                                    pair.rdma_of(IO_OP_WRITE, i, i % 81);
+        wqe.meta.length = i % 81;
+        wqe.meta.ctrl1 |= IO_TX_INLINE;
+        memcpy((i % 2) ? wqe.inl : wqe.rdma.inl, pair.src.data(), 80);
+        memset(pair.dst.data(), 0, 100);
+        if (i % 2) {
+            pair.recv(1, 100);
+        }
+        ASSERT_EQ(0, pair.end(wqe)) << i;
+        ASSERT_EQ((i % 2) ? 0 : -1, pair.received());
+        EXPECT_TRUE(pair.is_equal(i % 81));
+        EXPECT_EQ(0, pair.dst.data()[i % 81]);
+        if (i >= 398) {
+            wqe.meta.length = 81;
+            EXPECT_EQ(6, pair.end(wqe));
+        }
+    }
+
+    io_tx_wqe wqe  = small.rdma_of(IO_OP_WRITE, 1, 8);
+    wqe.meta.ctrl1 |= IO_TX_INLINE;
+    EXPECT_EQ(3, small.end(wqe));
+}
+
+/* Writes that are refused, and a device that has none. */
+TEST(engine_write, refusals)
+{
+    Pair pair(WRITES), none("device=efa1"), injected(
+            "device=efa3 inject=write:8:1:1");
+    io_tx_wqe good = pair.rdma_of(IO_OP_WRITE, 1, 100), bad = good;
+    uint32_t key;
+
+    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, pair.dst.data(), 100, RIG_READ,
+                        &bad.rdma.remote.rkey));
+    EXPECT_EQ(7, pair.end(bad)) << "for reads";
+    bad = good;
+    set_remote(bad, (uintptr_t)pair.dst.data() + (1 << 20) - 99, pair.rkey);
+    EXPECT_EQ(7, pair.end(bad)) << "beyond the end";
+    bad                 = good;
+    bad.rdma.local.lkey = 0x123;
+    EXPECT_EQ(5, pair.end(bad));
+    bad = good;
+    ASSERT_EQ(0, rig_mr(pair.rig, 0, 0, pair.src.data(), 100, 0,
+                        &bad.rdma.local.lkey));
+    EXPECT_EQ(0, pair.end(bad)) << "it is only read";
+    ASSERT_EQ(0, rig_ah_destroy(pair.rig, 1, pair.back));
+    EXPECT_EQ(14, pair.end(write_imm(pair, 100)));
+
+    EXPECT_EQ(3, none.end(good));
+    EXPECT_EQ(-EOPNOTSUPP, rig_mr(none.rig, 1, 0, none.dst.data(), 100,
+                                  RIG_LOCAL | RIG_WRITE, &key));
+    for (int status : {0, 8, 0}) {
+        EXPECT_EQ(status, injected.end(injected.rdma_of(IO_OP_WRITE, 1, 10)));
+    }
+}
+
+TEST(engine_write, long_request_ids)
+{
+    Pair pair("device=efa2", RIG_REQ_ID_64);
+    io_tx_wqe wqe = pair.rdma_of(IO_OP_WRITE, 0x1234, 10);
+
+    memcpy(wqe.meta.req_id_ex, "\1\2\3\4\5\6", 6);
+    EXPECT_EQ(0, pair.end(wqe));
+    EXPECT_EQ(0x1234, pair.cqe.req_id);
+    EXPECT_EQ(0, memcmp(pair.cqe.req_id_ex, "\1\2\3\4\5\6", 6));
+}
+
+/* The prefix of 40 bytes may end anywhere in the list of buffers. */
+TEST(engine_ud, prefix_across_buffers)
+{
+    for (uint32_t first : {1u, 39u, 40u, 41u, 100u}) {
+        Pair pair("", RIG_UD);
+        void *buf[2]       = {pair.dst.data(), pair.dst.data() + 1000};
+        uint32_t length[2] = {first, 400};
+        uint32_t head      = first > 40 ? first - 40 : 0;
+        uint32_t skip      = first < 40 ? 40 - first : 0;
+
+        rig_post_recv(pair.rig, pair.rx, 1, 2, buf, length, pair.dst.key);
+        pair.send(1, 200);
+        EXPECT_EQ(0, pair.outcome());
+        EXPECT_EQ(0, pair.received());
+        EXPECT_EQ(0, memcmp(pair.dst.data() + 40, pair.src.data(), head));
+        EXPECT_EQ(0, memcmp(pair.dst.data() + 1000 + skip,
+                            pair.src.data() + head, 200 - head));
+    }
+}
+
+/* Nobody is told why a datagram did not arrive. */
+TEST(engine_ud, refusals)
+{
+    Pair pair("device=efa3", RIG_UD), small("ud-mtu=4096", RIG_UD);
+    io_tx_wqe wqe = pair.send_of(1, 10);
+    int tx        = pair.tx;
+
+    EXPECT_EQ(6, pair.end(pair.send_of(1, 8929)));
+    EXPECT_EQ(0, small.end(small.send_of(1, 4096)));
+    EXPECT_EQ(6, small.end(small.send_of(1, 4097)));
+    for (auto op : {IO_OP_READ, IO_OP_WRITE}) {
+        EXPECT_EQ(3, pair.end(pair.rdma_of(op, 1, 10)));
+    }
+    pair.recv(1, 139);
+    EXPECT_EQ(0, pair.end(pair.send_of(1, 100)));
+    EXPECT_EQ(6, pair.received()) << "no room for the prefix";
+    wqe.meta.dest_qpn = 200;
+    EXPECT_EQ(0, pair.end(wqe));
+    wqe.meta.ah = pair.rig.ah(0, 7);
+    EXPECT_EQ(0, pair.end(wqe));
+    EXPECT_EQ(2u, rig_counter(pair.rig, 0, "lost_pkts"));
+    pair.recv(2, 100);
+    wqe           = pair.send_of(1, 10);
+    wqe.meta.qkey = 99;
+    EXPECT_EQ(0, pair.end(wqe));
+    EXPECT_EQ(1u, rig_counter(pair.rig, 1, "rx_drops"));
+    pair.tx = pair.rig.qp(0); /* the two kinds of QP do not hear each other */
+    EXPECT_EQ(9, pair.end(pair.send_of(1, 10)));
+    EXPECT_EQ(-1, pair.received());
+    pair.rx = pair.rig.qp(1);
+    pair.tx = tx;
+    pair.recv(3, 100);
+    EXPECT_EQ(0, pair.end(pair.send_of(1, 10)));
+    EXPECT_EQ(-1, pair.received());
+}
+
+/* Datagrams that arrive, by number, for a seed. */
+static std::map<unsigned, unsigned> arrivals(const char *knobs)
+{
+    Pair pair(knobs, RIG_UD, 1024);
+    std::map<unsigned, unsigned> got;
+
+    for (unsigned i = 0; i < 1000; ++i) {
+        io_tx_wqe wqe = pair.send_of(i, 8);
+
+        set_imm(wqe, i);
+        pair.recv(1, 100);
+        if (i % 4 == 0) {
+            pair.recv(2, 100); /* room for duplicates */
+        }
+        EXPECT_EQ(0, pair.end(wqe));
+        while (pair.received() == 0) {
+            ++got[pair.cqe.imm];
+        }
+    }
+    return got;
+}
+
+TEST(engine_ud, loss_and_duplication_are_seeded)
+{
+    auto lossy = arrivals("loss=0.2 seed=5");
+    auto twice = arrivals("duplicate=0.2 seed=5");
+    unsigned n = 0;
+
+    EXPECT_NEAR(lossy.size(), 800, 70);
+    EXPECT_EQ(lossy, arrivals("loss=0.2 seed=5"));
+    EXPECT_NE(lossy, arrivals("loss=0.2 seed=6"));
+    EXPECT_TRUE(arrivals("loss=1").empty());
+    EXPECT_EQ(1000u, twice.size());
+    for (auto &it : twice) {
+        ASSERT_LE(it.second, 2u);
+        n += it.second == 2;
+    }
+    EXPECT_NEAR(n, 200, 70);
+    EXPECT_EQ(twice, arrivals("duplicate=0.2 seed=5"));
+}
+
+/* A receiver that does not run: datagrams are lost, the sender goes on. */
+TEST(engine_ud, receiver_does_not_run)
+{
+    Pair pair("", RIG_UD, 256);
+
+    for (unsigned i = 0; i < 200; ++i) {
+        pair.send(i, 4096);
+    }
+    for (unsigned i = 0; i < 300; ++i) {
+        rig_progress(pair.rig, 0);
+        rig_advance(pair.rig, MS);
+    }
+    EXPECT_EQ(200u, pair.ended(0));
+    EXPECT_GT(rig_counter(pair.rig, 0, "lost_pkts"), 100u);
+}
