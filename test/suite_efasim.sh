@@ -538,7 +538,6 @@ suite_run() {
     check verbs_control 30 verbs_check 'control.*'
     check cli_generations 30 generations
     check cli_devices 30 devices
-    check verbs_inject 60 verbs_check '*Inject*'
     check verbs_fault 60 verbs_check 'fault.*'
     check cli_plans 20 plans
     check cli_stat 30 stat_command
@@ -546,7 +545,6 @@ suite_run() {
     check cli_manual 20 manual
     check cli_joins 20 joins
     check class_infiniband 20 class_infiniband
-    check verbs_order 60 verbs_check 'order.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
     at_once 1

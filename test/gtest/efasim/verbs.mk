@@ -10,7 +10,6 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_qp.cc \
                             test/gtest/efasim/verbs_data.cc \
                             test/gtest/efasim/verbs_status.cc \
-                            test/gtest/efasim/verbs_order.cc \
                             test/gtest/efasim/verbs_overrun.cc \
                             test/gtest/efasim/verbs_event.cc \
                             test/gtest/efasim/verbs_direct.cc \

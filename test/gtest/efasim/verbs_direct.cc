@@ -65,13 +65,6 @@ protected:
         ASSERT_EQ(0, query_cq(b->rcq, &rcq, sizeof(rcq)));
     }
 
-    void TearDown() override
-    {
-        if (ah != nullptr) {
-            EXPECT_EQ(0, ibv_destroy_ah(ah));
-        }
-    }
-
     /* One send of @len bytes, its phase flipped by @damage. */
     void post(uint16_t id, uint32_t len, uint8_t damage = 0)
     {
@@ -325,5 +318,4 @@ TEST(control, virtual_time)
     EXPECT_EQ(before + 1, after);
     ASSERT_EQ(0, control("delay-us", "0"));
     ASSERT_EQ(0, clock(0));
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }

@@ -44,30 +44,10 @@ protected:
 TEST_F(Dmabuf, moves_data)
 {
     const uint64_t iova = 0x7000000001000;
-    ibv_mr *mr = reg(4096, 65536, iova, fd);
-    Qp a(dev), b(dev);
-    Memory plain(dev, 65536);
-    ibv_ah *ah = dev.ah(dev.gid);
+    ibv_mr *mr          = reg(4096, 65536, iova, fd);
 
-    ASSERT_NE(nullptr, mr) << strerror(errno);
-    plain.fill(3);
-    ASSERT_EQ(0, b.recv(1, {ibv_sge{iova + 10, 8000, mr->lkey}}));
-    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, 8000)}));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_EQ(8000u, poll_one(b.rcq).byte_len);
-    EXPECT_LT(fill_diff(bytes + 4096 + 10, 8000, 3, 0), 0);
-
-    fill_bytes(bytes + 4096, 65536, 9, 0);
-    plain.poison();
-    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, 65536), iova,
-                        mr->rkey));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_LT(fill_diff(plain.data(), 65536, 9, 0), 0);
-    ASSERT_EQ(0, a.read(4, ah, b.address(), plain.sge(0, 100), iova + 65500,
-                        mr->rkey));
-    EXPECT_EQ((uint32_t)ST_BAD_ADDRESS, poll_one(a.scq).vendor_err);
+    expect_moves_data(dev, mr, iova, 65536, bytes + 4096);
     EXPECT_EQ(0, ibv_dereg_mr(mr));
-    ibv_destroy_ah(ah);
 }
 
 TEST_F(Dmabuf, refused)
@@ -143,20 +123,9 @@ TEST_F(GpuMemory, by_address)
         return;
     }
 
-    ASSERT_NE(nullptr, mr) << strerror(errno);
-    Qp a(dev), b(dev);
-    Memory plain(dev, 65536);
-    ibv_ah *ah = dev.ah(dev.gid);
-
-    plain.poison();
-    fill_bytes(alias + 100, 65536, 5, 0);
-    ASSERT_EQ(0, a.read(1, ah, b.address(), plain.sge(0, 65536),
-                        (uintptr_t)device + 100, mr->rkey));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_LT(fill_diff(plain.data(), 65536, 5, 0), 0);
+    expect_moves_data(dev, mr, (uintptr_t)device + 100, 65536, alias + 100);
     EXPECT_EQ(0, ibv_dereg_mr(mr));
     EXPECT_EQ(nullptr, reg((char*)device + size - 4096, 8192));
-    ibv_destroy_ah(ah);
 }
 
 /* Pages that the program may not read cannot be pinned, whatever they are. */
@@ -185,26 +154,15 @@ TEST_F(GpuMemory, by_dmabuf)
     EXPECT_EQ((ssize_t)sizeof(part), write(dmabuf, &part, sizeof(part)));
     errno = 0;
     mr    = ibv_reg_dmabuf_mr(dev.pd, 4096, 4096, 4096, dmabuf,
-                              IBV_ACCESS_LOCAL_WRITE);
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
     if (is_set("EFASIM_DMABUF", '0')) {
         EXPECT_EQ(nullptr, mr);
         EXPECT_EQ(EOPNOTSUPP, errno);
     } else {
-        ASSERT_NE(nullptr, mr) << strerror(errno);
-        Qp a(dev), b(dev);
-        Memory plain(dev, 4096);
-        ibv_ah *ah = dev.ah(dev.gid);
-
-        plain.fill(8);
-        ASSERT_EQ(0, b.recv(1, {ibv_sge{4096, 4096, mr->lkey}}));
-        ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, 4096)}));
-        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-        EXPECT_EQ(4096u, poll_one(b.rcq).byte_len);
-        EXPECT_LT(fill_diff(alias + 8192 + 4096, 4096, 8, 0), 0);
+        expect_moves_data(dev, mr, 4096, 4096, alias + 8192 + 4096);
         EXPECT_EQ(0, ibv_dereg_mr(mr));
         EXPECT_EQ(nullptr, ibv_reg_dmabuf_mr(dev.pd, 0, 65537, 0, dmabuf,
                                              IBV_ACCESS_LOCAL_WRITE));
-        ibv_destroy_ah(ah);
     }
     close(dmabuf);
 }

@@ -33,7 +33,6 @@ unsigned loop_back(Device &dev, unsigned n, uint64_t key)
         failed += poll_one(b.rcq).wr_id != i;
         failed += fill_diff(mem.data() + 1000, 1000, key + i, 0) >= 0;
     }
-    ibv_destroy_ah(ah);
     return failed;
 }
 
@@ -89,7 +88,6 @@ TEST(fork, copies_registered_memory)
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq).status);
     EXPECT_LT(fill_diff(into.data(), 8000, 5, 0), 0);
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
 /* A child opens the device for itself, and its child does; all go on. */
@@ -215,5 +213,4 @@ TEST(fork, exec_closes_the_device)
     ASSERT_EQ(0, qp.send(2, ah, peer, {mem.sge(0, 100)}));
     EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     child.kill(SIGTERM, peer.pid);
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }

@@ -43,55 +43,26 @@ protected:
                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
     }
 
-    void move_data();
-
     Device dev;
     int file       = -1;
     uint8_t *bytes = nullptr;
 };
 
-/* Messages and reads from one huge page into the next */
-void Huge::move_data()
+/* From one huge page into the next */
+TEST_F(Huge, pages_move_data)
 {
-    const size_t at = PAGE - 4000;
-    ibv_mr *mr      = reg(at, 8000);
-    Qp a(dev), b(dev);
-    Memory plain(dev, 8000);
-    ibv_ah *ah = dev.ah(dev.gid);
-
-    ASSERT_NE(nullptr, mr) << strerror(errno);
-    plain.fill(3);
-    ASSERT_EQ(0, b.recv(1, {ibv_sge{(uintptr_t)bytes + at, 8000, mr->lkey}}));
-    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, 8000)}));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_EQ(8000u, poll_one(b.rcq).byte_len);
-    EXPECT_LT(fill_diff(bytes + at, 8000, 3, 0), 0);
-
-    fill_bytes(bytes + at, 8000, 9, 0);
-    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, 8000),
-                        (uintptr_t)bytes + at, mr->rkey));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_LT(fill_diff(plain.data(), 8000, 9, 0), 0);
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
-    EXPECT_EQ(0, ibv_dereg_mr(mr));
-}
-
-TEST_F(Huge, private_pages_move_data)
-{
-    make(false);
-    if (bytes == nullptr) {
-        GTEST_SKIP() << "no huge pages are free";
+    for (bool of_file : {false, true}) {
+        make(of_file);
+        if (bytes == nullptr) {
+            GTEST_SKIP() << "no huge pages are free";
+        }
+        ibv_mr *mr = reg(PAGE - 4000, 8000);
+        expect_moves_data(dev, mr, (uintptr_t)bytes + PAGE - 4000, 8000,
+                          bytes + PAGE - 4000);
+        EXPECT_EQ(0, ibv_dereg_mr(mr));
+        munmap(bytes, SIZE);
+        bytes = nullptr;
     }
-    move_data();
-}
-
-TEST_F(Huge, pages_of_a_file_move_data)
-{
-    make(true);
-    if (bytes == nullptr) {
-        GTEST_SKIP() << "no huge pages are free";
-    }
-    move_data();
 }
 
 TEST_F(Huge, pages_that_the_file_has_no_more_are_refused)

@@ -159,7 +159,6 @@ TEST(Newer, cq_in_the_programs_memory)
                                      [](uint8_t byte) { return byte != 0; }));
     EXPECT_LT(16, std::count_if(buffer.data + 4096, buffer.data + 4608,
                                 [](uint8_t byte) { return byte != 0; }));
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
     EXPECT_EQ(0, ibv_destroy_qp(qp));
     EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
@@ -199,7 +198,6 @@ protected:
     void TearDown() override
     {
         if (ah != nullptr) {
-            EXPECT_EQ(0, ibv_destroy_ah(ah));
             EXPECT_EQ(0, destroy(sends));
             EXPECT_EQ(0, destroy(receives));
         }

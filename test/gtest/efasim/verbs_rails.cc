@@ -10,7 +10,6 @@
 #include <fstream>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -65,7 +64,6 @@ void exchange(End &a, End &b, uint64_t key)
     EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
     EXPECT_EQ(a.qp.qp->qp_num, wc.src_qp);
     EXPECT_LT(fill_diff(b.mem.data() + MSG_MAX, MSG_MAX, key, 0), 0);
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
 /* @a reads the first half of @b's memory into its second; the status. */
@@ -81,7 +79,6 @@ uint32_t read_from(End &a, End &b)
     if (wc.status == IBV_WC_SUCCESS) {
         EXPECT_LT(fill_diff(a.mem.data() + at, at, 99, 0), 0);
     }
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
     return wc.vendor_err;
 }
 
@@ -145,9 +142,8 @@ TEST(rails, every_pair_in_one_process)
             EXPECT_EQ(MSG_MAX, stat_counter(0, "rx_bytes", b->name) - rx);
             EXPECT_EQ(std::to_string(stat_counter(0, "tx_bytes", a->name)),
                       sysfs_line(a->dev, "ports/1/hw_counters/tx_bytes"));
-            ibv_ah *back = b->dev.ah(a->dev.gid); /* the responder's rule */
+            b->dev.ah(a->dev.gid); /* the responder's rule */
             EXPECT_EQ((uint32_t)ST_OK, read_from(*a, *b));
-            EXPECT_EQ(0, ibv_destroy_ah(back));
         }
     }
 }
@@ -156,23 +152,19 @@ TEST(rails, every_pair_in_one_process)
 TEST(rails, keys_and_handles_are_the_devices_own)
 {
     End a(NAMES[0]), b(NAMES[1]), c(NAMES[2]);
-    ibv_ah *b_to_c  = b.dev.ah(c.dev.gid);
     ibv_sge foreign = b.mem.sge(0, 8);
 
     /* b knows c, not a: a's read finds no handle for a */
+    b.dev.ah(c.dev.gid);
     EXPECT_EQ((uint32_t)ST_UNKNOWN_PEER, read_from(a, b));
-    ibv_ah *b_to_a = b.dev.ah(a.dev.gid);
+    b.dev.ah(a.dev.gid);
     EXPECT_EQ((uint32_t)ST_OK, read_from(a, b));
 
     /* b's second registration: no key of a has that number */
     Memory more(b.dev, 4096);
-    foreign.lkey   = more.mr->lkey;
-    ibv_ah *a_to_b = a.dev.ah(b.dev.gid);
-    ASSERT_EQ(0, a.qp.send(1, a_to_b, b.qp.address(), {foreign}));
+    foreign.lkey = more.mr->lkey;
+    ASSERT_EQ(0, a.qp.send(1, a.dev.ah(b.dev.gid), b.qp.address(), {foreign}));
     EXPECT_EQ((uint32_t)ST_BAD_LKEY, poll_one(a.qp.scq).vendor_err);
-    for (auto ah : {a_to_b, b_to_c, b_to_a}) {
-        EXPECT_EQ(0, ibv_destroy_ah(ah));
-    }
 }
 
 /* Two contexts of one device: objects apart, messages across, and one lives on
@@ -210,7 +202,6 @@ TEST(DISABLED_Role, rails_knock)
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     ASSERT_EQ(0, end.qp.send(2, ah, to, {end.mem.sge(0, 100)}));
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.scq).status);
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
 /* As the kernel looks for a channel among the files of its context. */
@@ -269,29 +260,6 @@ TEST(rails, a_thread_each)
     }
 }
 
-/* A forked child has none of its parent's devices, and may open all of them. */
-TEST(rails, opened_again_after_a_fork)
-{
-    End a(NAMES[0]), b(NAMES[2]);
-
-    for (unsigned i = 0; i < 5; ++i) {
-        exchange(a, b, i);
-        pid_t pid = fork();
-        if (pid == 0) {
-            {
-                End mine(NAMES[2]), other(NAMES[3]);
-                exchange(mine, other, 10 + i);
-                exchange(other, mine, 20 + i);
-            }
-            _exit(HasFailure());
-        }
-        exchange(b, a, 30 + i);
-        int status;
-        ASSERT_EQ(pid, waitpid(pid, &status, 0));
-        EXPECT_EQ(0, status);
-    }
-}
-
 /* Waits for a message on each of its devices, then sends it back. */
 TEST(DISABLED_Role, rails_echo)
 {
@@ -313,7 +281,6 @@ TEST(DISABLED_Role, rails_echo)
         ASSERT_EQ(0, one.qp.send(1, ah, back, {one.mem.sge(0, wc.byte_len)}));
         ASSERT_EQ(IBV_WC_SUCCESS, poll_one(one.qp.scq).status);
         ASSERT_EQ(0, one.qp.recv(0, {one.mem.sge(0, MSG_MAX)}));
-        EXPECT_EQ(0, ibv_destroy_ah(ah));
         parent.put<char>('d');
     }
 }
@@ -342,7 +309,6 @@ TEST(rails, every_pair_of_two_hosts)
             ASSERT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.rcq).status);
             EXPECT_LT(fill_diff(end.mem.data() + MSG_MAX, MSG_MAX, key, 0), 0);
             child.get<char>();
-            EXPECT_EQ(0, ibv_destroy_ah(ah));
         }
     }
     child.expect_ok();
@@ -371,7 +337,6 @@ TEST(DISABLED_Role, rails_removed)
         EXPECT_EQ(nullptr, ibv_alloc_pd(ctx));
     }
     exchange(first, first, 2); /* the other one works on */
-    EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
 TEST(rails, one_device_is_removed)

@@ -117,6 +117,9 @@ Device::Device(const std::string &name)
 
 Device::~Device()
 {
+    while (!handles.empty()) {
+        EXPECT_EQ(0, destroy(handles.back()));
+    }
     EXPECT_EQ(0, ibv_dealloc_pd(pd)) << "something of the PD is left";
     EXPECT_EQ(0, ibv_close_device(ctx));
 }
@@ -128,7 +131,18 @@ ibv_ah *Device::ah(const ibv_gid &to, ibv_pd *in)
     attr.is_global = 1;
     attr.port_num  = 1;
     attr.grh.dgid  = to;
-    return ibv_create_ah(in ? in : pd, &attr);
+    ibv_ah *ah     = ibv_create_ah(in ? in : pd, &attr);
+    if (ah != nullptr) {
+        handles.push_back(ah);
+    }
+    return ah;
+}
+
+int Device::destroy(ibv_ah *ah)
+{
+    handles.erase(std::remove(handles.begin(), handles.end(), ah),
+                  handles.end());
+    return ibv_destroy_ah(ah);
 }
 
 Memory::Memory(Device &dev, size_t len, int access) : bytes(len, 0xa5)
@@ -354,6 +368,46 @@ int Qp::write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
         ibv_wr_set_sge(qpx, from.lkey, from.addr, from.length);
     }
     return ibv_wr_complete(qpx);
+}
+
+ibv_wc Two::exchange(size_t len, uint64_t id, unsigned flags)
+{
+    size_t half = mem.size() / 2;
+
+    EXPECT_EQ(0, b.recv(id, {mem.sge(half, half)}));
+    EXPECT_EQ(0, a.send(id, ah, b.address(), {mem.sge(0, len)},
+                        IBV_SEND_SIGNALED | flags));
+    ibv_wc sent = poll_one(a.scq), got = poll_one(b.rcq);
+    EXPECT_EQ(IBV_WC_SUCCESS, sent.status);
+    EXPECT_EQ(id, sent.wr_id);
+    EXPECT_EQ(IBV_WC_SUCCESS, got.status);
+    EXPECT_EQ(id, got.wr_id);
+    return got;
+}
+
+void expect_moves_data(Device &dev, const ibv_mr *mr, uint64_t at, size_t len,
+                       uint8_t *bytes)
+{
+    const uint32_t most = std::min(len, (size_t)MSG_MAX);
+    Qp a(dev), b(dev);
+    Memory plain(dev, len);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    ASSERT_NE(nullptr, mr) << strerror(errno);
+    plain.fill(3);
+    ASSERT_EQ(0, b.recv(1, {ibv_sge{at, most, mr->lkey}}));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, most)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_EQ(most, poll_one(b.rcq).byte_len);
+    EXPECT_LT(fill_diff(bytes, most, 3, 0), 0);
+    fill_bytes(bytes, len, 9, 0);
+    plain.poison();
+    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, len), at, mr->rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_LT(fill_diff(plain.data(), len, 9, 0), 0);
+    ASSERT_EQ(0, a.read(4, ah, b.address(), plain.sge(0, 100), at + len - 36,
+                        mr->rkey));
+    EXPECT_EQ((uint32_t)ST_BAD_ADDRESS, poll_one(a.scq).vendor_err);
 }
 
 uint32_t device_caps(Device &dev)

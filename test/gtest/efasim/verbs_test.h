@@ -76,7 +76,12 @@ public:
     ibv_pd      *pd  = nullptr;
     ibv_gid     gid  = {};
 
+    /* A handle, which ends with the device if nobody destroys it before. */
     ibv_ah *ah(const ibv_gid &to, ibv_pd *in = nullptr);
+    int destroy(ibv_ah *ah);
+
+private:
+    std::vector<ibv_ah*> handles;
 };
 
 class Memory {
@@ -162,6 +167,28 @@ public:
     ibv_qp_ex        *qpx     = nullptr;
     uint32_t         qkey     = 0;
 };
+
+/* A device with memory and two queue pairs that can reach each other. */
+struct Two {
+    explicit Two(const QpParams &params = {}, size_t bytes = 4096) :
+        dev(), a(dev, params), b(dev, params), mem(dev, bytes),
+        ah(dev.ah(dev.gid))
+    {
+    }
+
+    /* The first @len bytes of the memory are sent to its other half: all is
+     * well. Returns the receive's completion. */
+    ibv_wc exchange(size_t len, uint64_t id = 1, unsigned flags = 0);
+
+    Device dev;
+    Qp     a, b;
+    Memory mem;
+    ibv_ah *ah;
+};
+
+/* Messages and reads go through @len bytes that @mr calls @at, and we @bytes. */
+void expect_moves_data(Device &dev, const ibv_mr *mr, uint64_t at, size_t len,
+                       uint8_t *bytes);
 
 /* An SRD queue pair in RTS with @cq for both directions; it signals only what
  * asks for that. */
