@@ -260,64 +260,6 @@ TEST(rails, a_thread_each)
     }
 }
 
-/* Waits for a message on each of its devices, then sends it back. */
-TEST(DISABLED_Role, rails_echo)
-{
-    Parent parent;
-    std::vector<std::unique_ptr<End>> end;
-
-    for (auto &name : NAMES) {
-        end.emplace_back(new End(name));
-        ASSERT_EQ(0, end.back()->qp.recv(
-                             0, {end.back()->mem.sge(0, MSG_MAX)}));
-        parent.put(end.back()->qp.address());
-    }
-    for (unsigned round = 0; round < NAMES.size() * NAMES.size(); ++round) {
-        Address back = parent.get<Address>();
-        End &one     = *end[parent.get<unsigned>()];
-        ibv_wc wc    = poll_one(one.qp.rcq);
-        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
-        ibv_ah *ah = one.dev.ah(back.gid);
-        ASSERT_EQ(0, one.qp.send(1, ah, back, {one.mem.sge(0, wc.byte_len)}));
-        ASSERT_EQ(IBV_WC_SUCCESS, poll_one(one.qp.scq).status);
-        ASSERT_EQ(0, one.qp.recv(0, {one.mem.sge(0, MSG_MAX)}));
-        parent.put<char>('d');
-    }
-}
-
-/* Device i of one host with device k of another, for all i and k. */
-TEST(rails, every_pair_of_two_hosts)
-{
-    Child child(1, "rails_echo", {"--devices", "4"});
-    std::vector<Address> peer;
-    uint64_t key = 0;
-
-    for (unsigned i = 0; i < NAMES.size(); ++i) {
-        peer.push_back(child.get<Address>());
-    }
-    for (auto &name : NAMES) {
-        End end(name);
-        for (unsigned k = 0; k < NAMES.size(); ++k) {
-            ibv_ah *ah = end.dev.ah(peer[k].gid);
-            end.mem.fill(++key);
-            child.put(end.qp.address());
-            child.put(k);
-            ASSERT_EQ(0, end.qp.recv(2, {end.mem.sge(MSG_MAX, MSG_MAX)}));
-            ASSERT_EQ(0, end.qp.send(1, ah, peer[k],
-                                     {end.mem.sge(0, MSG_MAX)}));
-            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.scq).status);
-            ASSERT_EQ(IBV_WC_SUCCESS, poll_one(end.qp.rcq).status);
-            EXPECT_LT(fill_diff(end.mem.data() + MSG_MAX, MSG_MAX, key, 0), 0);
-            child.get<char>();
-        }
-    }
-    child.expect_ok();
-    for (auto &name : NAMES) {
-        EXPECT_EQ(4 * MSG_MAX, stat_counter(1, "tx_bytes", name)) << name;
-        EXPECT_EQ(4 * MSG_MAX, stat_counter(1, "rx_bytes", name)) << name;
-    }
-}
-
 /* Its second device goes with the first message that it sends. */
 TEST(DISABLED_Role, rails_removed)
 {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal handlers that use the device, wherever they interrupt it; and one CQ
- * that several threads poll. */
+/* Signal handlers that use the device, wherever they interrupt it. */
 #include "verbs_test.h"
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <malloc.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -208,50 +205,4 @@ TEST_F(Signal, handler_forks_during_polls)
         }
     }
     EXPECT_EQ(0u, handler.failed);
-}
-
-/* Four threads poll one CQ: each completion goes to one of them. */
-TEST(thread, several_poll_one_cq)
-{
-    const unsigned n = 4000, depth = 64;
-    Device dev;
-    QpParams params;
-    params.send_wr = params.recv_wr = depth;
-    Qp a(dev, params), b(dev, params);
-    Memory mem(dev, 200);
-    ibv_ah *ah = dev.ah(dev.gid);
-    std::vector<std::atomic<unsigned>> seen(n);
-    std::atomic<unsigned> sent{0}, received{0}, failed{0};
-    std::vector<std::thread> threads;
-
-    for (unsigned t = 0; t < 4; ++t) {
-        threads.emplace_back([&] {
-            ibv_wc wc;
-            while (sent < n || received < n) {
-                if (ibv_poll_cq(a.scq, 1, &wc) == 1) {
-                    failed += wc.status != IBV_WC_SUCCESS;
-                    ++sent;
-                }
-                if (ibv_poll_cq(b.rcq, 1, &wc) == 1) {
-                    failed += wc.status != IBV_WC_SUCCESS;
-                    ++seen[wc.wr_id];
-                    ++received;
-                }
-            }
-        });
-    }
-    for (unsigned i = 0; i < n; ++i) {
-        while (i - sent >= depth || i - received >= depth) {
-            std::this_thread::yield();
-        }
-        EXPECT_EQ(0, b.recv(i, {mem.sge(0, 100)}));
-        EXPECT_EQ(0, a.send(i, ah, b.address(), {mem.sge(100, 100)}));
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-    EXPECT_EQ(0u, failed);
-    for (unsigned i = 0; i < n; ++i) {
-        ASSERT_EQ(1u, seen[i]) << i;
-    }
 }

@@ -4,7 +4,6 @@ if HAVE_GTEST
 check_PROGRAMS += test/gtest_efapci
 test_gtest_efapci_SOURCES = \
 	test/gtest/pci/client.cc test/gtest/pci/client.h \
-	test/gtest/pci/guest.cc test/gtest/pci/guest.h \
 	test/gtest/pci/test_descriptor.cc test/gtest/pci/test_guest.cc \
 	test/gtest/pci/test_memory.cc test/gtest/pci/test_message.cc
 test_gtest_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE

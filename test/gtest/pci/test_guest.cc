@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands, interrupts and doorbells of a guest that means harm. */
-#include "guest.h"
+#include "client.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

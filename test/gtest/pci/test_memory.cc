@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that a machine gives the function, and that the function gives it. */
-#include "guest.h"
+#include "client.h"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
