@@ -4,22 +4,6 @@
 
 #include <cerrno>
 
-TEST(engine_ah, one_number_per_pd_and_gid)
-{
-    Rig rig({0});
-    uint16_t a = rig.ah(0, 1), b = rig.ah(0, 1), again;
-
-    EXPECT_EQ(a, b);
-    EXPECT_NE(a, rig.ah(0, 1, 1));
-    EXPECT_NE(a, rig.ah(0, 2));
-    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a)); /* for all of its users */
-    again = rig.ah(0, 3);
-    EXPECT_EQ(a, again);
-    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a));
-    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a)); /* another user is late */
-    EXPECT_EQ(-EINVAL, rig_ah_destroy(rig, 0, 0xffff));
-}
-
 TEST(engine_ah, counted_if_it_is_lax)
 {
     Rig rig({0});

@@ -153,21 +153,6 @@ TEST(engine_plan, partition_of_others)
     EXPECT_GE(absent.sent(), 13);
 }
 
-TEST(engine_plan, removed_device)
-{
-    Planned pair("timeout-ms 50\nat 10ms on 0 remove");
-
-    rig_progress(pair.rig, 0);
-    pair.send(1);
-    rig_advance(pair.rig, 10 * MS);
-    rig_progress(pair.rig, 0);
-    EXPECT_EQ(1, rig_fatal_of(pair.rig, 0));
-    EXPECT_EQ(0, rig_fatal_of(pair.rig, 1));
-    EXPECT_EQ(1, pair.sent()); /* flushed */
-    EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, pair.tx));
-    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
-}
-
 TEST(engine_plan, killed_host)
 {
     Planned pair("after 3 on 0 kill");

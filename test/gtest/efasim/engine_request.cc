@@ -256,27 +256,6 @@ static io_tx_wqe write_imm(Pair &pair, uint32_t length)
     return wqe;
 }
 
-TEST(engine_write, sizes)
-{
-    Pair pair(WRITES);
-    uint64_t sum = 0;
-
-    for (uint32_t length : {0u, 1u, 262143u, 262144u, 262145u, 1u << 20}) {
-        pair.src.fill(length);
-        memset(pair.dst.data(), 0, 1 << 20);
-        ASSERT_EQ(0, pair.end(pair.rdma_of(IO_OP_WRITE, 3, length)));
-        EXPECT_EQ(IO_OP_WRITE, pair.cqe.flags >> 4);
-        EXPECT_TRUE(pair.is_equal(length)) << length;
-        EXPECT_TRUE(length == 1 << 20 || pair.dst.data()[length] == 0);
-        sum += length;
-    }
-    EXPECT_EQ(-1, pair.received());
-    EXPECT_EQ(sum, rig_counter(pair.rig, 0, "rdma_write_bytes"));
-    EXPECT_EQ(sum, rig_counter(pair.rig, 1, "rdma_write_recv_bytes"));
-    EXPECT_EQ(sum, rig_pair(pair.rig, 0, 1));
-    EXPECT_EQ(0u, rig_pair(pair.rig, 1, 0));
-}
-
 /* It takes one receive and touches no buffer of it. */
 TEST(engine_write, immediate)
 {

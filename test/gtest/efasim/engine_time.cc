@@ -259,18 +259,6 @@ TEST(engine_order, seeded)
     EXPECT_NE(one.delivered, other.delivered);
 }
 
-TEST(engine_order, delay)
-{
-    Pair pair("delay-us=500");
-
-    pair.recv(1, 100);
-    EXPECT_EQ(-1, pair.end(pair.send_of(1, 10)));
-    rig_advance(pair.rig, 499000);
-    EXPECT_EQ(-1, pair.outcome());
-    rig_advance(pair.rig, 1000);
-    EXPECT_EQ(0, pair.outcome());
-}
-
 TEST(engine_inject, count_and_skip)
 {
     Pair pair("inject=send:8:2:1,recv:5:1,read:13:1");

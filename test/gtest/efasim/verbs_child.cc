@@ -102,31 +102,17 @@ Child::~Child()
     unlink(log.c_str());
 }
 
-static void put_all(int fd, const void *data, size_t len)
+void Peer::put(const void *data, size_t len)
 {
     if (send(fd, data, len, MSG_NOSIGNAL) != (ssize_t)len) {
         throw std::runtime_error("the other process is gone");
     }
 }
 
-static void get_all(int fd, void *data, size_t len)
+void Peer::get(void *data, size_t len)
 {
     if (recv(fd, data, len, MSG_WAITALL) != (ssize_t)len) {
-        throw std::runtime_error("the other process is gone");
-    }
-}
-
-void Child::put(const void *data, size_t len)
-{
-    put_all(fd, data, len);
-}
-
-void Child::get(void *data, size_t len)
-{
-    try {
-        get_all(fd, data, len);
-    } catch (std::exception &) {
-        throw std::runtime_error("the child is gone; it said:\n" +
+        throw std::runtime_error("the other process is gone; a child said:\n" +
                                  file_text(log));
     }
 }
@@ -157,22 +143,12 @@ void Child::kill(int sig, pid_t whom)
 
 Parent::Parent()
 {
-    const char *fd = getenv("GTEST_VERBS_FD");
+    const char *number = getenv("GTEST_VERBS_FD");
 
-    if (fd == nullptr) {
+    if (number == nullptr) {
         throw std::runtime_error("a role runs only as a child");
     }
-    fd_ = atoi(fd);
-}
-
-void Parent::put(const void *data, size_t len)
-{
-    put_all(fd_, data, len);
-}
-
-void Parent::get(void *data, size_t len)
-{
-    get_all(fd_, data, len);
+    fd = atoi(number);
 }
 
 int64_t stat_counter(int node, const std::string &name,

@@ -99,14 +99,16 @@ TEST_F(Data, gather_and_scatter)
 TEST_F(Data, immediate)
 {
     efadv_ah_attr attr = {};
+    uint32_t imm       = 0xcafe1234;
 
     ASSERT_EQ(0, efadv_query_ah(ah, &attr, sizeof(attr)));
     ASSERT_EQ(0, b.recv(1, {mem.sge(64, 64)}));
-    ASSERT_EQ(0, a.send_imm(2, ah, b.address(), {mem.sge(0, 5)}, 0xcafe1234));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {mem.sge(0, 5)}, IBV_SEND_SIGNALED,
+                        &imm));
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
     ibv_wc got = poll_one(b.rcq);
     EXPECT_TRUE(got.wc_flags & IBV_WC_WITH_IMM);
-    EXPECT_EQ(0xcafe1234, be32toh(got.imm_data));
+    EXPECT_EQ(imm, be32toh(got.imm_data));
     EXPECT_EQ(5u, got.byte_len);
     EXPECT_EQ(attr.ahn, got.slid);
 }

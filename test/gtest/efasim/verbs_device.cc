@@ -64,16 +64,6 @@ TEST(device, limits)
     EXPECT_TRUE(efa.device_caps & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY);
 }
 
-TEST(device, opened_many_times)
-{
-    for (int i = 0; i < 50; ++i) {
-        Device one, two;
-        Qp a(one), b(two);
-        EXPECT_EQ(0, memcmp(&one.gid, &two.gid, sizeof(one.gid)));
-        EXPECT_NE(a.qp->qp_num, b.qp->qp_num);
-    }
-}
-
 /* Contexts to the emulator's limit; what is beyond it is refused by name, and
  * the last ones carry data as well as the first. A context is three files. */
 class Contexts {

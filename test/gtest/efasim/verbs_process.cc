@@ -269,23 +269,3 @@ TEST(process, killed_peer)
         EXPECT_EQ(128 + SIGKILL, victim.wait());
     }
 }
-
-/* A dead node's place is taken by a new process; it works as ever. */
-TEST(process, successor_of_a_killed_one)
-{
-    Device dev;
-    Qp qp(dev, deep());
-    Memory mem(dev, 1000);
-
-    for (int round = 0; round < 5; ++round) {
-        Child victim(1, "victim");
-        Address v = victim.get<Address>();
-        victim.put(qp.address());
-        victim.get<char>();
-        ibv_ah *ah = dev.ah(v.gid);
-        ASSERT_EQ(0, qp.send(1, ah, v, {mem.sge(0, 100)}));
-        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
-        victim.kill(SIGKILL, v.pid);
-        EXPECT_EQ(128 + SIGKILL, victim.wait());
-    }
-}

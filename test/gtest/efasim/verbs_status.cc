@@ -181,25 +181,6 @@ TEST(status_rnr, retries_are_counted)
     ASSERT_EQ(0, control("rnr-us", "100"));
 }
 
-/* The default retries without end: a receive posted late is found. */
-TEST(status_rnr, endless)
-{
-    Device dev;
-    Memory mem(dev, 64);
-
-    for (int retries : {-1, (int)RNR_ENDLESS}) {
-        QpParams params;
-        params.rnr_retry = retries;
-        Qp a(dev, params), late(dev);
-        ASSERT_EQ(0, a.send(1, dev.ah(dev.gid), late.address(),
-                            {mem.sge(0, 8)}));
-        EXPECT_TRUE(poll_none(a.scq, 500));
-        ASSERT_EQ(0, late.recv(2, {mem.sge(0, 64)}));
-        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-        EXPECT_EQ(2u, poll_one(late.rcq).wr_id);
-    }
-}
-
 /* The responder answers a read only to hosts it has a handle for. */
 TEST(DISABLED_Role, responder_without_handle)
 {

@@ -184,12 +184,14 @@ Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
                                  strerror(errno));
     }
 
-    attr.qp_type             = IBV_QPT_DRIVER;
+    attr.qp_type             = params.ud ? IBV_QPT_UD : IBV_QPT_DRIVER;
     attr.comp_mask           = IBV_QP_INIT_ATTR_PD |
                                IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     attr.send_ops_flags      = IBV_QP_EX_WITH_SEND |
-                               IBV_QP_EX_WITH_SEND_WITH_IMM |
-                               IBV_QP_EX_WITH_RDMA_READ;
+                               IBV_QP_EX_WITH_SEND_WITH_IMM;
+    if (!params.ud) {
+        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ;
+    }
     if (params.write) {
         attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE |
                                IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
@@ -207,10 +209,11 @@ Qp::Qp(Device &dev, const QpParams &params) : dev(dev)
     /* an old header has one reserved word where the flags are */
     memcpy((char*)&efa + offsetof(efadv_qp_init_attr, driver_qp_type) + 4,
            &params.efa_flags, sizeof(params.efa_flags));
-    qp                       = efadv_create_qp_ex(dev.ctx, &attr, &efa,
+    qp                       = params.ud ? ibv_create_qp_ex(dev.ctx, &attr) :
+                               efadv_create_qp_ex(dev.ctx, &attr, &efa,
                                                   sizeof(efa));
     if (qp == nullptr) {
-        throw std::runtime_error(std::string("efadv_create_qp_ex: ") +
+        throw std::runtime_error(std::string("no queue pair: ") +
                                  strerror(errno));
     }
     qpx  = ibv_qp_to_qp_ex(qp);
@@ -302,40 +305,21 @@ int Qp::recv(uint64_t id, std::vector<ibv_sge> list)
     return ibv_post_recv(qp, &wr, &bad);
 }
 
-static int post(Qp &qp, ibv_send_wr &wr, ibv_ah *ah, const Address &to,
-                std::vector<ibv_sge> &list)
+int Qp::send(uint64_t id, ibv_ah *ah, const Address &to,
+             std::vector<ibv_sge> list, unsigned flags, const uint32_t *imm)
 {
-    ibv_send_wr *bad;
+    ibv_send_wr wr = {}, *bad;
 
+    wr.wr_id             = id;
+    wr.opcode            = imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+    wr.imm_data          = imm ? htobe32(*imm) : 0;
+    wr.send_flags        = flags;
     wr.sg_list           = list.data();
     wr.num_sge           = list.size();
     wr.wr.ud.ah          = ah;
     wr.wr.ud.remote_qpn  = to.qpn;
     wr.wr.ud.remote_qkey = to.qkey;
-    return ibv_post_send(qp.qp, &wr, &bad);
-}
-
-int Qp::send(uint64_t id, ibv_ah *ah, const Address &to,
-             std::vector<ibv_sge> list, unsigned flags)
-{
-    ibv_send_wr wr = {};
-
-    wr.wr_id      = id;
-    wr.opcode     = IBV_WR_SEND;
-    wr.send_flags = flags;
-    return post(*this, wr, ah, to, list);
-}
-
-int Qp::send_imm(uint64_t id, ibv_ah *ah, const Address &to,
-                 std::vector<ibv_sge> list, uint32_t imm)
-{
-    ibv_send_wr wr = {};
-
-    wr.wr_id      = id;
-    wr.opcode     = IBV_WR_SEND_WITH_IMM;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.imm_data   = htobe32(imm);
-    return post(*this, wr, ah, to, list);
+    return ibv_post_send(qp, &wr, &bad);
 }
 
 int Qp::read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
@@ -370,13 +354,14 @@ int Qp::write(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge from,
     return ibv_wr_complete(qpx);
 }
 
-ibv_wc Two::exchange(size_t len, uint64_t id, unsigned flags)
+ibv_wc Two::exchange(size_t len, uint64_t id, unsigned flags,
+                     const uint32_t *imm)
 {
     size_t half = mem.size() / 2;
 
     EXPECT_EQ(0, b.recv(id, {mem.sge(half, half)}));
     EXPECT_EQ(0, a.send(id, ah, b.address(), {mem.sge(0, len)},
-                        IBV_SEND_SIGNALED | flags));
+                        IBV_SEND_SIGNALED | flags, imm));
     ibv_wc sent = poll_one(a.scq), got = poll_one(b.rcq);
     EXPECT_EQ(IBV_WC_SUCCESS, sent.status);
     EXPECT_EQ(id, sent.wr_id);

@@ -33,8 +33,7 @@ enum {
     RQ_SGE_MAX  = 3,
     SQ_WR_MAX   = 4096,
     RQ_WR_MAX   = 32768,
-    AH_MAX      = 1024,
-    RNR_ENDLESS = 7
+    AH_MAX      = 1024
 };
 
 /* Raw completion statuses, as vendor_err shows them. */
@@ -124,6 +123,7 @@ struct QpParams {
     bool     events    = false;
     bool     rts       = true;
     bool     write     = false; /* may do RDMA writes */
+    bool     ud        = false; /* datagrams, by the plain verbs */
     uint16_t efa_flags = 0;     /* of efadv_qp_init_attr */
 };
 
@@ -135,7 +135,7 @@ enum {
     QP_INLINE_WRITE       = 1 << 1,
 };
 
-/* An SRD queue pair with a CQ of its own for each direction. */
+/* A queue pair with a CQ of its own for each direction. */
 class Qp {
 public:
     explicit Qp(Device &dev, const QpParams &params = {});
@@ -149,9 +149,8 @@ public:
     /* Return what the verbs return: 0 or an errno value. */
     int recv(uint64_t id, std::vector<ibv_sge> list);
     int send(uint64_t id, ibv_ah *ah, const Address &to,
-             std::vector<ibv_sge> list, unsigned flags = IBV_SEND_SIGNALED);
-    int send_imm(uint64_t id, ibv_ah *ah, const Address &to,
-                 std::vector<ibv_sge> list, uint32_t imm);
+             std::vector<ibv_sge> list, unsigned flags = IBV_SEND_SIGNALED,
+             const uint32_t *imm = nullptr);
     int read(uint64_t id, ibv_ah *ah, const Address &to, ibv_sge into,
              uint64_t remote, uint32_t rkey);
 
@@ -170,15 +169,18 @@ public:
 
 /* A device with memory and two queue pairs that can reach each other. */
 struct Two {
-    explicit Two(const QpParams &params = {}, size_t bytes = 4096) :
-        dev(), a(dev, params), b(dev, params), mem(dev, bytes),
+    explicit Two(const QpParams &params = {}, size_t bytes = 4096,
+                 int access = IBV_ACCESS_LOCAL_WRITE |
+                              IBV_ACCESS_REMOTE_READ) :
+        dev(), a(dev, params), b(dev, params), mem(dev, bytes, access),
         ah(dev.ah(dev.gid))
     {
     }
 
     /* The first @len bytes of the memory are sent to its other half: all is
      * well. Returns the receive's completion. */
-    ibv_wc exchange(size_t len, uint64_t id = 1, unsigned flags = 0);
+    ibv_wc exchange(size_t len, uint64_t id = 1, unsigned flags = 0,
+                    const uint32_t *imm = nullptr);
 
     Device dev;
     Qp     a, b;
@@ -206,43 +208,41 @@ bool poll_none(ibv_cq *cq, int ms);
 /* @n completions, by wr_id order of arrival. */
 std::vector<ibv_wc> poll_many(ibv_cq *cq, size_t n);
 
+/* An end of a socket between parent and child; a failure when the other is gone. */
+class Peer {
+public:
+    void put(const void *data, size_t len);
+    void get(void *data, size_t len);
+    template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
+    template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
+
+    int         fd = -1;
+    std::string log; /* of the child */
+};
+
 /*
  * Another process on a node, running DISABLED_Role.@role of this program. It
  * ends with the object; a failure in it is a failure here.
  */
-class Child {
+class Child : public Peer {
 public:
     Child(int node, const std::string &role,
           const std::vector<std::string> &efasim_options = {});
     ~Child();
     Child(const Child&) = delete;
 
-    void put(const void *data, size_t len);
-    void get(void *data, size_t len); /* a failure when the child is gone */
-    template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
-    template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
-
     /* Wait until it ends. @return its exit status, 128 + signal. */
     int wait();
     void expect_ok(); /* wait, and its tests passed */
     void kill(int sig, pid_t pid);
 
-    int         fd  = -1;
-    pid_t       pid = -1; /* of `efasim run` */
-    std::string log;
+    pid_t pid = -1; /* of `efasim run` */
 };
 
-/* The child's end of the socket. */
-class Parent {
+/* The child's end. */
+class Parent : public Peer {
 public:
     Parent();
-    void put(const void *data, size_t len);
-    void get(void *data, size_t len);
-    template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
-    template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
-
-private:
-    int fd_;
 };
 
 /* Counter of a device of @node, as `efasim stat --raw` prints it; -1: none. */

@@ -40,25 +40,24 @@ TEST_F(Hostile, registrations_of_millions_of_pages_stop_nobody)
     EXPECT_GT(served, 10u) << "once or twice between two answers";
 }
 
-TEST_F(Hostile, registration_of_more_than_the_memory_is_refused)
+/* More than the memory, and pages that are not there */
+TEST_F(Hostile, registration_of_nothing_is_refused)
 {
     Guest guest(server.path(0));
+    const struct {
+        uint64_t pages, at;
+        int want;
+    } cases[] = {
+        { 2048, Guest::BASE, ILLEGAL }, { 1024, Guest::BASE, 0 },
+        { 4, Guest::BASE + Guest::SIZE, ILLEGAL },
+    };
 
     ASSERT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    EXPECT_EQ(guest.command(Guest::REG_MR, guest.endless_list(2048, Guest::BASE),
-                            nullptr, 2 | 4), ILLEGAL);
-    EXPECT_EQ(guest.command(Guest::REG_MR, guest.endless_list(1024, Guest::BASE),
-                            nullptr, 2 | 4), 0);
-}
-
-TEST_F(Hostile, registration_of_pages_that_are_not_there_is_refused)
-{
-    Guest guest(server.path(0));
-
-    ASSERT_EQ(guest.command(Guest::ALLOC_PD, Bytes(60)), 0);
-    EXPECT_EQ(guest.command(Guest::REG_MR,
-                            guest.endless_list(4, Guest::BASE + Guest::SIZE),
-                            nullptr, 2 | 4), ILLEGAL);
+    for (auto &one : cases) {
+        EXPECT_EQ(guest.command(Guest::REG_MR,
+                                guest.endless_list(one.pages, one.at), nullptr,
+                                2 | 4), one.want);
+    }
 }
 
 TEST_F(Hostile, command_that_is_reset_while_it_is_done_ends_nobody)
