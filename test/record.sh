@@ -64,7 +64,7 @@ record_words() {
     at_least "recordings that tell two peers" "$two" "$1"
 }
 
-# record_span SECONDS: no trace spans more.
+# record_span SECONDS: no trace spans more than the run took.
 record_span() {
     local file
     for file in "$RECORDED"/*.srdrec; do
@@ -159,46 +159,61 @@ record_killed() {
     record_same 2 1000
 }
 
-# record_two_killed SRDRUN SIZE SECONDS [EFASIM_OPTION...]: messages from one host to
-# another until both programs are killed (SECONDS "told": when a file
-# of that name is beside the recordings); recordings in sender/ and receiver/.
-record_two_killed() {
-    local srdrun=$1 size=$2 seconds=$3 port
-    shift 3
+# record_two SRDRUN SIZE [EFASIM_OPTION...]: messages from one host to another, in
+# the background, until record_two_kill kills both programs; recordings in sender/
+# and receiver/.
+record_two() {
+    local srdrun=$1 size=$2 port
+    shift 2
     port=$(random_port)
-    rm -rf "${RECORDED:?}"/*
     mkdir "$RECORDED/sender" "$RECORDED/receiver"
     # shellcheck disable=SC2016 # for the shell inside
     UCX_TLS=$TL "$EFASIM" run --fabric "rt$$" "$@" -- bash -c '
-        dir=$1 port=$2 size=$3 seconds=$4
-        shift 4
+        dir=$1 port=$2 size=$3
+        shift 3
         EFASIM_NODE=0 UCX_EFA_RECORD=$dir/receiver:4M "$@" -p "$port" & server=$!
         wait_listen "$port" "$server" || exit
         EFASIM_NODE=1 UCX_EFA_RECORD=$dir/sender:4M "$@" 127.0.0.1 -p "$port" \
             -t tag_bw -s "$size" -n 100000000 & client=$!
-        [ "$seconds" = told ] || sleep "$seconds"
-        until [ "$seconds" != told ] || [ -e "$dir/told" ]; do sleep 0.1; done
-        kill -KILL $server $client' bash "$RECORDED" "$port" "$size" "$seconds" \
-        "$srdrun" "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1
+        until [ -e "$dir/told" ] || ! kill -0 $client; do sleep 0.1; done
+        kill -KILL $server $client' bash "$RECORDED" "$port" "$size" \
+        "$srdrun" "${STOCK_PERFTEST[@]}" >"$CHECK_LOG.out" 2>&1 &
+    record_run=$!
+}
+
+record_two_kill() {
+    : >"$RECORDED/told" && wait "$record_run"
+}
+
+# record_said PATTERN OPTION SRD_REPLAY: until the replay of what is being written
+# says so.
+record_said() {
+    until "$3" "$2" "$RECORDED"/*/*.srdrec 2>/dev/null | grep -Eq "$1"; do
+        kill -0 "$record_run" 2>/dev/null || fail "the run ended before '$1'"
+        sleep 0.2
+    done
 }
 
 # record_lost [EFASIM_OPTION...]: --lost of both names the packets that the sender
 # had out, less those that the receiver holds, from the one on that it waits for.
 record_lost() {
-    local said out wanted held lost='' time plan=$CHECK_LOG.plan
+    local said out wanted held lost plan=$CHECK_LOG.plan trace=$CHECK_LOG.trace
     need_perftest
     record_begin
-    for time in 1500 1537 1411 1603 1709 1459; do
-        echo "at ${time}ms partition 0 1" >"$plan"
-        record_two_killed "$SRDRUN" 1000 2 --timeout-ms 60000 --plan "$plan" "$@"
-        said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec) ||
-            fail "--lost: $said"
-        tail -n 3 <<<"$said"
-        lost=$(sed -n 's/.*sender.* sent and not received: \([0-9, -]*\).*/\1/p' \
-            <<<"$said")
-        [ -z "$lost" ] || break
-        # else all had arrived, and acknowledgements or a limit had not
+    # from its 100th packet, a limit, on the receiver takes one in ten seconds
+    echo 'after 100 on 0 receive-us 10000000' >"$plan"
+    rm -f "$trace"
+    record_two "$SRDRUN" 1000 --timeout-ms 600000 --plan "$plan" --trace "$trace" "$@"
+    until grep -q ' node=0 .* plan line=1' "$trace"; do
+        kill -0 "$record_run" 2>/dev/null || fail "the run ended before the plan"
+        sleep 0.2
     done
+    record_said 'sender.* sent and not received: ' --lost "$BUILD/bin/srd_replay"
+    record_two_kill
+    said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/{sender,receiver}/*.srdrec) ||
+        fail "--lost: $said"
+    tail -n 3 <<<"$said"
+    lost=$(sed -n 's/.*sender.* sent and not received: \([0-9, -]*\).*/\1/p' <<<"$said")
     out=$("$BUILD/bin/srd_replay" --text "$RECORDED"/sender/*.srdrec |
         sed -n 's/.* tx_commit .* psn \([0-9]*\).*/\1/p' | tail -n 1)
     said=$("$BUILD/bin/srd_replay" --why "$RECORDED"/receiver/*.srdrec)
@@ -219,26 +234,13 @@ PY
 
 # A recording that is still written replays, however often its ring turns.
 record_live() {
-    local port pid file said status same=0 end
+    local file said status same=0
     need_perftest
     record_begin
-    port=$(random_port)
-    export UCX_TLS=$TL UCX_EFA_RECORD=$RECORDED:4M
-    # shellcheck disable=SC2016 # for the shell inside
-    "$EFASIM" run --fabric "rl$$" -- bash -c '
-        port=$1
-        shift
-        "$@" -p "$port" & server=$!
-        wait_listen "$port" "$server" || exit
-        "$@" 127.0.0.1 -p "$port" -t tag_bw -s 8 -n 100000000 & client=$!
-        sleep 12
-        kill -KILL $client $server' bash "$port" "${PERFTEST[@]}" \
-        >"$CHECK_LOG.out" 2>&1 &
-    pid=$!
-    record_busy
-    end=$((SECONDS + 7))
-    while [ $SECONDS -lt $end ]; do
-        for file in "$RECORDED"/*.srdrec; do
+    record_two "$SRDRUN" 8
+    record_busy 100000 # the ring turns
+    while [ $same -lt 6 ]; do
+        for file in "$RECORDED"/*/*.srdrec; do
             [ -f "$file" ] || fail "nothing was recorded"
             status=0
             said=$("$BUILD/bin/srd_replay" "$file" 2>&1) || status=$?
@@ -248,9 +250,9 @@ record_live() {
             *) fail "$file: $said" ;;
             esac
         done
+        kill -0 "$record_run" 2>/dev/null || fail "nobody wrote any more"
     done
-    wait "$pid" 2>/dev/null
-    at_least "replays of what is being written" "$same" 5
+    record_two_kill
 }
 
 # Faults of the core: FILE OLD NEW.
@@ -277,7 +279,9 @@ record_why() {
     rm -rf "$dir"
     # those of a pair's headers, too: else traffic the other way saves the flow
     broken "$dir" "${CORE_FAULTS[@]:0:6}"
-    record_two_killed "$dir/bin/srdrun" 8 4
+    record_two "$dir/bin/srdrun" 8
+    record_said '^  its peer said last: .* 64, endpoint' --why "$dir/bin/srd_replay"
+    record_two_kill
     ! grep '^Final:' "$CHECK_LOG.out" || fail "no deadlock"
     for role in receiver sender; do
         file=$(echo "$RECORDED/$role"/*.srdrec)
