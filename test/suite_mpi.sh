@@ -53,7 +53,7 @@ record_mpi_cut() {
     record_cut "$plan"
     record_mpi "$@" --timeout-ms 60000 --plan "$plan"
     record_words 2
-    record_span 60
+    record_span $((SECONDS - began + 1))
     at_least "seconds, most of them cut off" $((SECONDS - began)) 6
 }
 
@@ -145,30 +145,6 @@ mpi_flood() {
     at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
 }
 
-# Seven senders, one receiver with a small queue: all get their share, the
-# queue never runs empty.
-mpi_shares() {
-    export UCX_SRD_RX_QUEUE_LEN=256 UCX_SRD_RX_BUFFERS_MAX=256
-    mpi 8 1 srd,self shares 64
-    grep -q '^shares' "$CHECK_LOG" || fail "no shares"
-    at_most receiver-not-ready "$(stat_sum "$STAT" rnr)" 0
-}
-
-# The same on one CPU, where the kernel gives all of them the same time: then
-# the shares are equal. (On two, a rank with fewer neighbours on its CPU has up
-# to five times the others' time, and its share.)
-mpi_shares_one_cpu() {
-    one_cpu
-    mpi_shares
-    awk '/^shares when/ {
-            for (i = 6; i <= NF; ++i) {
-                ++n
-                bad += ($i + 0 < 10) || ($i + 0 > 20)
-            }
-        }
-        END { exit n != 7 || bad }' "$CHECK_LOG" || fail "not equal"
-}
-
 # mpich RANKS MAX [EFASIM_OPTION...]: one rank per node. MPICH takes all ranks
 # with one host name for processes that share memory: NOLOCAL.
 mpich() {
@@ -242,8 +218,6 @@ suite_run() {
     check page_readme 60 page README.md '^.*MPI.*two emulated'
     ci && check page_mpi 60 page docs/MPI.md '^.contrib/examples/mpi_ring'
     check mpi_flood 60 mpi_flood
-    ci && alone mpi_7_to_1_shares 120 mpi_shares
-    ! full || alone mpi_7_to_1_one_cpu 240 mpi_shares_one_cpu
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
     # its first line tells what any program of this host waits for
     ci && alone top_sleeper_4 60 top_sleeper 4

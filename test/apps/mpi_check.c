@@ -215,8 +215,7 @@ static const struct {
     {"ring", check_ring, 1},           {"alltoall", check_alltoall, 1},
     {"pt2pt", check_pt2pt, 1},         {"anysource", check_anysource, 1},
     {"allreduce", check_allreduce, 1}, {"onesided", check_onesided, 1},
-    {"flood", check_flood, 0},         {"shares", check_shares, 0},
-    {"sleeper", check_sleeper, 0}
+    {"flood", check_flood, 0},         {"sleeper", check_sleeper, 0}
 };
 
 static int mode_wanted(const char *mode, unsigned i)
@@ -230,8 +229,8 @@ static void usage(void)
     if (rank == 0) {
         fprintf(stderr, "usage: mpi_check [MODE] [MAX_BYTES] [SECONDS]\n"
                 "MODE: all (default), ring, alltoall, pt2pt, anysource, "
-                "allreduce, onesided, flood, shares, sleeper; SECONDS per "
-                "mode until it counts as hung\n");
+                "allreduce, onesided, flood, sleeper; SECONDS per mode "
+                "until it counts as hung\n");
     }
     MPI_Finalize();
     exit(2);

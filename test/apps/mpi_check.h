@@ -30,10 +30,6 @@ void check_onesided(int len);
  * largest. */
 void check_flood(int len);
 
-/* All send small messages to rank 0, which takes what comes; it prints the
- * share of each when half has come, and a starved one is a failure. */
-void check_shares(int len);
-
 /* The rank in the middle sleeps for @seconds while the others send to it. */
 void check_sleeper(int seconds);
 

@@ -57,66 +57,6 @@ static void flood_recv(int max)
     free(rx);
 }
 
-#define SHARES_EACH 200000
-
-static void shares_send(int max)
-{
-    char *tx = buf_alloc(max);
-    int i;
-
-    for (i = 0; i < SHARES_EACH; ++i) {
-        fill_bytes(tx, max, msg_key(rank, 0, i), 0);
-        MPI_Send(tx, max, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
-    }
-    free(tx);
-}
-
-static void shares_recv(int max)
-{
-    const int half = SHARES_EACH * (ranks - 1) / 2;
-    int *got       = calloc(ranks, sizeof(*got));
-    char *rx       = buf_alloc(max);
-    MPI_Status status;
-    int i, r;
-
-    for (i = 0; i < SHARES_EACH * (ranks - 1); ++i) {
-        MPI_Recv(rx, max, MPI_BYTE, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD,
-                 &status);
-        msg_check(rx, max, status.MPI_SOURCE, got[status.MPI_SOURCE]++);
-        if (i + 1 != half) {
-            continue;
-        }
-        printf("shares when half had come:");
-        for (r = 1; r < ranks; ++r) {
-            printf(" %.1f%%", 100.0 * got[r] / half);
-        }
-        printf("\n");
-        for (r = 1; r < ranks; ++r) {
-            /* More processes than cores: a sender that runs while the receiver
-             * does fills its turn, one that waits gives its turn away. The
-             * kernel makes these shares, therefore; ours are those of suite
-             * uct. */
-            if (got[r] == 0) {
-                fprintf(stderr, "FAIL shares: rank %d is starved\n", r);
-                MPI_Abort(MPI_COMM_WORLD, 1);
-            }
-        }
-    }
-    free(rx);
-    free(got);
-}
-
-void check_shares(int len)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
-        shares_recv(len);
-    } else {
-        shares_send(len);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 void check_flood(int len)
 {
     if (rank == 1) {
