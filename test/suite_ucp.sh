@@ -61,13 +61,6 @@ bench_run() {
     note "$(grep '^| tag_8 ' "$out/bench.txt")"
 }
 
-# UD fills a link of 10 Gb/s whose port has 200 kB of buffer.
-ud_link() {
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
-    bash "$TEST_DIR/../bench/ud.sh" --check "$BUILD" || fail "see above"
-    note_all '^--ud'
-}
-
 # A run of all messages is short in the quick profile.
 quick_max() {
     ci || echo --max 1000000
@@ -78,7 +71,6 @@ run_ud() {
     local test seed mode loss
 
     over_ud perftest_sleep_8 60 perftest_sleep 8
-    ci && alone ud_link 120 ud_link
     for test in $perftests; do
         ci || [ "$test" = tag_bw ] || continue
         # shellcheck disable=SC2086 # several words
