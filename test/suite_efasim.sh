@@ -102,12 +102,6 @@ overrun_check() {
     grep -q '| FAIL: a completion queue overran' <<<"$out" || fail "no reason"
 }
 
-# Eight processes that poll, on one CPU.
-share_one_cpu() {
-    one_cpu
-    SHARE_LEAST=50 verbs_check 'share.*'
-}
-
 # threads_with NAME CFLAG... [-- COMMAND...]: test/apps/verbs_threads.c, built
 # so, under COMMAND. Its posts and polls must be in order for the sanitizer.
 threads_with() {
@@ -187,20 +181,26 @@ stat_command() {
 }
 
 stat_rounds() {
-    local port out
+    local port out watch
     port=$(random_port)
-    killed_pair "$port" ib_send_bw -s 4096 -D 4
-    sleep 1
-    timeout 3 "$EFASIM" stat --fabric "$1" --watch | tee "$CHECK_LOG.watch"
+    killed_pair "$port" ib_send_bw -s 4096 -D 600
+    until "$EFASIM" stat --fabric "$1" | grep -qE '^   1  rdmap0s6 +[1-9][0-9]+ +[1-9]'; do
+        kill -0 "$client_pid" || fail "the client ended"
+        sleep 0.1
+    done
+    "$EFASIM" stat --fabric "$1" --watch >"$CHECK_LOG.watch" &
+    watch=$!
+    until [ "$(grep -cE '^host 1 rdmap0s6 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ]; do
+        kill -0 "$watch" || fail "the table did not renew itself"
+        sleep 0.1
+    done
+    kill "$watch"
     "$EFASIM" stat --fabric "$1" | tee "$CHECK_LOG.table"
     "$EFASIM" stat --fabric "$1" --raw | tee "$CHECK_LOG.raw"
     "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
-    wait "$client_pid" || fail "the client: status $?"
-    wait "$server_pid" || fail "the server: status $?"
+    kill "$client_pid" "$server_pid"
     grep -qE '^qp node=1 device=rdmap0s6 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
         "$CHECK_LOG.qps" || fail "no line of a queue pair"
-    [ "$(grep -cE '^host 1 rdmap0s6 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ] ||
-        fail "the table did not renew itself"
     grep -E '^host  device +packets sent +bytes sent ' "$CHECK_LOG.table" &&
         grep -E '^   1  rdmap0s6 +[1-9][0-9]+ +[1-9]' "$CHECK_LOG.table" &&
         grep -E '^host 1 rdmap0s6 +to host 0 rdmap0s6 +[1-9][0-9]* bytes$' \
@@ -410,11 +410,10 @@ killed_leaves_nothing() {
     local fabric=t$$ pid
     "$EFASIM" run --fabric $fabric -- sleep 300 &
     pid=$!
-    sleep 0.5
+    until shm_list | grep -q "$fabric" && pgrep -x -P $pid sleep; do sleep 0.05; done
     kill -KILL "$(pgrep -P $pid | head -n 1)" $pid
     wait $pid 2>/dev/null
     "$EFASIM" "$@" || fail "efasim $*"
-    sleep 0.2
     ! shm_list | grep -q "$fabric" || fail "left: $(shm_list)"
 }
 
@@ -509,8 +508,6 @@ suite_run() {
     alone huge_pages 60 huge_check
     alone verbs_keeps_up 60 verbs_check 'keeps_up.*'
     alone verbs_event 60 verbs_check 'Event.*:event.*'
-    alone verbs_share 90 verbs_check 'share.*'
-    alone verbs_share_one_cpu 90 share_one_cpu
     alone cost 60 cost
     alone_end
     check soak "$(full && echo 2000 || echo 60)" soak \
@@ -545,6 +542,7 @@ suite_run() {
     check cli_manual 20 manual
     check cli_joins 20 joins
     check class_infiniband 20 class_infiniband
+    check verbs_share 30 verbs_check 'Share.*:share.*'
     check verbs_process 120 verbs_check 'process.*'
     check verbs_fork 60 verbs_check 'fork.*'
     at_once 1
