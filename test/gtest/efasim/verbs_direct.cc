@@ -92,7 +92,7 @@ TEST(Direct, without_calls)
             auto cqe = (const io_cqe*)(cq.buffer + i * cq.entry_size);
             until([&] { return __atomic_load_n(&cqe->flags, __ATOMIC_ACQUIRE); });
             EXPECT_EQ(i, cqe->req_id);
-            EXPECT_EQ(SIM_ST_OK, cqe->status);
+            EXPECT_EQ(EFA_STATUS_OK, cqe->status);
         }
     }
 }

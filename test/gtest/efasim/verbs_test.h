@@ -22,6 +22,7 @@
 #include <gtest/gtest.h>
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
+#include <util/efa_status.h>
 
 #include "../../apps/fill.h"
 
@@ -38,9 +39,18 @@ enum {
 
 /* Raw completion statuses, as vendor_err shows them. */
 enum {
-    ST_OK = 0, ST_FLUSHED = 1, ST_BAD_AH = 4, ST_BAD_LKEY = 5, ST_TOO_LONG = 6,
-    ST_BAD_ADDRESS = 7, ST_BAD_QPN = 9, ST_RNR = 10, ST_REMOTE_LENGTH = 11,
-    ST_UNRESPONSIVE = 13, ST_UNKNOWN_PEER = 14, ST_UNREACHABLE = 15
+    ST_OK            = EFA_STATUS_OK,
+    ST_FLUSHED       = EFA_STATUS_FLUSHED,
+    ST_BAD_AH        = EFA_STATUS_LOCAL_AH,
+    ST_BAD_LKEY      = EFA_STATUS_LOCAL_LKEY,
+    ST_TOO_LONG      = EFA_STATUS_LOCAL_LENGTH,
+    ST_BAD_ADDRESS   = EFA_STATUS_REMOTE_ACCESS,
+    ST_BAD_QPN       = EFA_STATUS_REMOTE_QPN,
+    ST_RNR           = EFA_STATUS_REMOTE_NOT_READY,
+    ST_REMOTE_LENGTH = EFA_STATUS_REMOTE_LENGTH,
+    ST_UNRESPONSIVE  = EFA_STATUS_REMOTE_STOPPED,
+    ST_UNKNOWN_PEER  = EFA_STATUS_REMOTE_REFUSED,
+    ST_UNREACHABLE   = EFA_STATUS_REMOTE_UNREACHED
 };
 
 constexpr int WAIT_MS = 20000;

@@ -36,6 +36,7 @@ test_gtest_uct_SOURCES = \
 test_gtest_uct_LDADD = \
 	test/driver/gtest_flow-driver.$(OBJEXT) $(flow_objects) \
 	test/gtest/efasim/verbs-verbs_test.$(OBJEXT) \
+	test/apps/gtest_verbs-fill.$(OBJEXT) \
 	$(GTEST_LIBS) $(UCT_LIBS) $(VERBS_LIBS) -lpthread -ldl
 
 # Faults: the program stands before libc and verbs, as fault.h says.
