@@ -6,8 +6,8 @@
  * all goes on it sleeps in the kernel until another process sends something
  * (the `sleeping` flag tells it to wake us) or this one posts. While the
  * program waits for an event, senders wake it from short naps, too. It does not
- * sleep while a device is eager, as nothing tells of a program that writes the
- * queues itself.
+ * sleep while a device is eager or its program rings doorbells without a call,
+ * as nothing tells of the next one.
  */
 #include "backstop.h"
 #include "lock.h"
@@ -32,6 +32,7 @@ enum {
     IDLE_US       = 20000, /* of quiet, then sleep in the kernel */
     STUCK_US      = 50000,
     SLEEP_US      = 2000000, /* then look again, against a lost wake-up */
+    UNKNOWN_US    = 20000, /* while nobody knows who rings a QP's doorbell */
 };
 
 static void backstop_nap(unsigned usec)
@@ -62,6 +63,7 @@ struct backstop_look {
     int polls;     /* the program does the work */
     int waits;     /* it waits for an event, or did just now */
     unsigned done; /* by this look */
+    int unknown;   /* a QP may send that nobody has posted to yet */
     int locked;    /* one lock for all devices that have nothing to do */
 };
 
@@ -105,12 +107,13 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
     struct sim_dev *sim = dev->sim;
     int armed           = sim_cq_any_is_armed(sim); /* what runs may disarm */
     unsigned done       = backstop_run(sim);
-    int busy            = sim_dev_is_busy(sim);
+    int rung            = atomic_load(&sim->self_rung);
+    int busy            = sim_dev_is_busy(sim) || rung;
     unsigned usec;
 
     dev->stuck_us  = done ? 0 : dev->stuck_us;
     usec           = sim->knobs.eager ? TICK_EAGER_US :
-                     (dev->stuck_us > STUCK_US) ? TICK_STUCK_US :
+                     ((dev->stuck_us > STUCK_US) && !rung) ? TICK_STUCK_US :
                      (has_called && !busy) ? TICK_CALLS_US : TICK_BUSY_US;
     dev->stuck_us += (busy || has_called) ? usec : 0;
     dev->waits_us  = (armed || sim_cq_any_is_armed(sim)) ? WAITS_US :
@@ -118,6 +121,7 @@ static void backstop_work(struct drv_dev *dev, struct backstop_look *look,
 
     backstop_next(look, usec);
     look->idle  &= !busy && !has_called && !done && !sim->knobs.eager;
+    look->unknown |= look->idle && sim_qp_any_is_unused(sim);
     look->waits |= (dev->waits_us > 0) && !sim->knobs.eager;
     look->done  += done;
 }
@@ -268,7 +272,8 @@ static void *backstop_main(void *arg)
             continue; /* a post found the lock taken by us */
         }
         if (idle_us > IDLE_US) {
-            idle_us = backstop_sleep(SLEEP_US, DIR_ASLEEP) ? 0 : IDLE_US;
+            usec    = look.unknown ? UNKNOWN_US : SLEEP_US;
+            idle_us = backstop_sleep(usec, DIR_ASLEEP) ? 0 : IDLE_US;
         } else if (look.polls || !look.waits) {
             backstop_nap(look.usec);
         } else if (look.done > 0) {

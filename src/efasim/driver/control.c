@@ -59,6 +59,14 @@ CONTROL_EXPORT int efasim_control(const char *name, const char *value)
 
 CONTROL_EXPORT int efasim_progress(void)
 {
+    struct drv_dev *dev;
+
+    drv_for_each_device(dev) {
+        if ((dev->sim != NULL) && !atomic_load(&dev->sim->told)) {
+            atomic_store(&dev->sim->told, 1);
+            atomic_store(&dev->sim->self_rung, 0);
+        }
+    }
     return drv_hook_is_eager() ? -1 : (drv_hook_called() != 0);
 }
 

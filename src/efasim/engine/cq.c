@@ -13,8 +13,9 @@
  *
  * For the counter (cq_overruns) and a line we do ask how far the program has
  * read: the doorbell tells, and the caller, when a poll found nothing
- * (sim_cq_drained). A program that reads the ring by itself must write the
- * doorbell. Without one there is no count.
+ * (sim_cq_drained). A program that reads the ring by itself writes the doorbell
+ * as rarely as it likes, so of one there is no count, but where it calls the
+ * emulator, and so writes the doorbell as that asks.
  */
 #include "cq.h"
 #include "dev.h"
@@ -89,7 +90,8 @@ static int cq_is_full(struct sim_cq *cq)
 {
     uint32_t pending;
 
-    if ((cq->room > 0) || (cq->db == NULL) || cq->blind) {
+    if ((cq->room > 0) || (cq->db == NULL) || cq->blind ||
+        atomic_load_explicit(&cq->dev->self_rung, memory_order_relaxed)) {
         return 0;
     }
 

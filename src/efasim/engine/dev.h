@@ -22,6 +22,14 @@ void sim_dev_close(struct sim_dev *dev);
  */
 unsigned sim_dev_progress(struct sim_dev *dev);
 
+/* The program rings doorbells itself. Needs no serialising. */
+static inline void sim_dev_rung(struct sim_dev *dev)
+{
+    if (!atomic_load(&dev->told)) {
+        atomic_store(&dev->self_rung, 1);
+    }
+}
+
 /* Count something of this device. */
 static inline void sim_dev_count(struct sim_dev *dev, enum dir_counter counter,
                                  uint64_t n)

@@ -234,6 +234,9 @@ struct sim_dev {
     uint8_t                   guest;     /* hostile programs may use it: what
                                             one call does is bounded whatever
                                             they do (set before first use) */
+    _Atomic uint8_t           told;      /* the program calls after each of its
+                                            doorbells: each is seen alone */
+    _Atomic uint8_t           self_rung; /* it rings itself, without calls */
     uint8_t                   tracing;
     uint64_t                  link_free; /* ns: the link has sent all */
     uint64_t                  ud_free[SIM_NICS]; /* likewise, datagrams */

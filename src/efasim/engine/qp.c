@@ -245,3 +245,18 @@ int sim_qp_modify(struct sim_qp *qp, const struct sim_qp_mod *mod)
 
     return 0;
 }
+
+int sim_qp_any_is_unused(const struct sim_dev *dev)
+{
+    const struct sim_qp *qp;
+    unsigned i;
+
+    for (i = 0; i < SIM_MAX_QP; ++i) {
+        qp = dev->qp[i];
+        if ((qp != NULL) && (qp->state == SIM_QPS_RTS) && (qp->sq.pc == 0) &&
+            !atomic_load_explicit(&qp->by_library, memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}

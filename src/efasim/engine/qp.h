@@ -42,6 +42,9 @@ static inline void sim_qp_by_library(struct sim_qp *qp)
     atomic_store_explicit(&qp->by_library, 1, memory_order_relaxed);
 }
 
+/* May a QP send that was never posted to, as far as the device saw? */
+int sim_qp_any_is_unused(const struct sim_dev *dev);
+
 struct sim_qp_mod {
     uint32_t mask;                  /* SIM_QPA_ */
     uint32_t state, cur_state;

@@ -13,16 +13,30 @@
 
 #include <string.h>
 
-/* Does a program that writes the queue itself announce more than it may? All
- * entries announced since the device last read the doorbell are taken for one
- * announcement. An eager device is not called, and reads the doorbell now and
- * then: it may have missed several. */
+/* Does a program that writes the queue itself announce more than it may? That
+ * is known only where each doorbell is seen alone (a guest's; those of a program
+ * that calls after each): between two looks at any other's there may have been
+ * several. */
 static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
 {
-    return qp->dev->knobs.strict_batch && !qp->dev->knobs.eager &&
-           (announced * qp->sq.stride >
-            SIM_MAX_TX_BATCH * IO_TX_WQE_SMALL) &&
+    const struct sim_dev *dev = qp->dev;
+
+    return (announced * qp->sq.stride > SIM_MAX_TX_BATCH * IO_TX_WQE_SMALL) &&
+           dev->knobs.strict_batch && !dev->knobs.eager &&
+           (dev->guest || atomic_load(&dev->told)) &&
            !atomic_load_explicit(&qp->by_library, memory_order_relaxed);
+}
+
+/* The program announced requests. */
+static void tx_rung(struct sim_qp *qp)
+{
+    struct sim_dev *dev = qp->dev;
+
+    sim_dev_count(dev, DIR_DOORBELLS, 1);
+    if (!dev->guest &&
+        !atomic_load_explicit(&qp->by_library, memory_order_relaxed)) {
+        sim_dev_rung(dev);
+    }
 }
 
 /* The doorbell's value; 0 if it is sound. */
@@ -46,7 +60,7 @@ static int tx_doorbell(struct sim_qp *qp)
     }
 
     if ((uint16_t)db != sq->pc) {
-        sim_dev_count(qp->dev, DIR_DOORBELLS, 1);
+        tx_rung(qp);
     }
     sq->pc = (uint16_t)db;
     return 0;

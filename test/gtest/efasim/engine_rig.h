@@ -77,6 +77,9 @@ void rig_ring_damage(struct rig *rig, unsigned src, unsigned dst,
 const char *rig_log(struct rig *rig); /* the last line */
 /* A counter of device 0, as `efasim stat` names it. */
 uint64_t rig_counter(struct rig *rig, unsigned node, const char *name);
+
+/* The program of a node calls the device after each of its doorbells. */
+void rig_calls(struct rig *rig, unsigned node);
 uint64_t rig_pair(struct rig *rig, unsigned src, unsigned dst);
 
 /* Takes back all that a process has; what is left is counted. */

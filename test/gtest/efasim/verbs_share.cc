@@ -19,7 +19,7 @@ enum {
     RAN_US = 400, /* twice what counts */
 };
 
-/* Who has the CPU while a thread yields it */
+/* The owner of the CPU while a thread yields it */
 enum Ran {
     NOBODY,
     OURS, /* a thread of this process */
@@ -117,7 +117,7 @@ protected:
     ibv_ah *ah_;
 };
 
-/* What it waits for may be up to a process that wants this CPU. */
+/* The message that it waits for may be up to a process that wants this CPU. */
 TEST_F(Share, a_poller_that_finds_nothing_yields)
 {
     for (Ran ran : {NOBODY, OTHERS}) {
@@ -130,8 +130,8 @@ TEST_F(Share, a_poller_that_finds_nothing_yields)
 /*
  * Where yields let threads of its own program run and nothing comes of it, one of
  * them may spin for a lock that the poller holds: if each poll yielded inside the
- * lock that thread would find it taken whenever it runs. So there is a pause, of
- * 0.1 s: behind four such yields in a row, or sixteen where others ran between.
+ * lock that thread would find it taken whenever it runs. Hence a pause of 0.1 s
+ * behind four such yields in a row, or sixteen where others ran between.
  */
 TEST_F(Share, a_poller_inside_a_lock)
 {
