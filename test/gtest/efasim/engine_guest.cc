@@ -101,20 +101,4 @@ TEST(engine_guest, waits_end_in_order_though_others_left)
     }
 }
 
-TEST(engine_guest, handle_that_is_destroyed_ends_its_own)
-{
-    GuestPair pair;
-
-    for (unsigned i = 0; i < 20; ++i) {
-        pair.send_to_nobody(i);
-    }
-    pair.send(100, 10); /* another handle: nothing is posted there */
-    rig_settle(pair.rig);
-    EXPECT_EQ(0, rig_ah_destroy(pair.rig, 0, pair.nobody));
-    EXPECT_EQ(20u, pair.ended(1));
-    pair.recv(1, 100);
-    rig_advance(pair.rig, 10 * MS);
-    EXPECT_EQ(0, pair.outcome());
-}
-
 } // namespace

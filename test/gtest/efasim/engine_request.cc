@@ -315,36 +315,6 @@ TEST(engine_write, unsolicited)
             << "without immediate it matters not";
 }
 
-/* 128 B requests hold 80 B, of messages and writes. */
-TEST(engine_write, inline_of_large_requests)
-{
-    Pair pair(WRITES, RIG_LARGE), small(WRITES);
-
-    for (unsigned i = 0; i < 400; ++i) { /* round the ring, with its phase */
-        io_tx_wqe wqe   = (i % 2) ? pair.send_of(i, 0) :
-                                    pair.rdma_of(IO_OP_WRITE, i, i % 81);
-        wqe.meta.length = i % 81;
-        wqe.meta.ctrl1 |= IO_TX_INLINE;
-        memcpy((i % 2) ? wqe.inl : wqe.rdma.inl, pair.src.data(), 80);
-        memset(pair.dst.data(), 0, 100);
-        if (i % 2) {
-            pair.recv(1, 100);
-        }
-        ASSERT_EQ(0, pair.end(wqe)) << i;
-        ASSERT_EQ((i % 2) ? 0 : -1, pair.received());
-        EXPECT_TRUE(pair.is_equal(i % 81));
-        EXPECT_EQ(0, pair.dst.data()[i % 81]);
-        if (i >= 398) {
-            wqe.meta.length = 81;
-            EXPECT_EQ(6, pair.end(wqe));
-        }
-    }
-
-    io_tx_wqe wqe  = small.rdma_of(IO_OP_WRITE, 1, 8);
-    wqe.meta.ctrl1 |= IO_TX_INLINE;
-    EXPECT_EQ(3, small.end(wqe));
-}
-
 /* Writes that are refused, and a device that has none. */
 TEST(engine_write, refusals)
 {

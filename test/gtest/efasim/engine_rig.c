@@ -37,7 +37,7 @@ struct rig_qp {
     struct rig_cq     scq, rcq;
     uint8_t          *sq, *rq;
     _Atomic uint32_t  sq_db, rq_db;
-    uint32_t          sq_depth, rq_depth, sq_stride;
+    uint32_t          sq_depth, rq_depth;
     uint16_t          sq_pc, rq_pc;
 };
 
@@ -465,9 +465,7 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     rig->qp[i]    = qp;
     qp->sq_depth  = conf->sq;
     qp->rq_depth  = conf->rq;
-    qp->sq_stride = (conf->flags & RIG_LARGE) ? IO_TX_WQE_LARGE :
-                                                IO_TX_WQE_SMALL;
-    qp->sq        = calloc(qp->sq_depth, qp->sq_stride);
+    qp->sq        = calloc(qp->sq_depth, IO_TX_WQE_SMALL);
     qp->rq        = calloc(qp->rq_depth, sizeof(struct io_rx_desc));
     rig_must(rig_cq_open(proc, conf->cq, &qp->scq));
     rig_must(rig_cq_open(proc, conf->cq, &qp->rcq));
@@ -480,7 +478,7 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
         .sq_ring     = qp->sq,
         .rq_ring     = qp->rq,
         .sq_depth    = qp->sq_depth,
-        .sq_stride   = qp->sq_stride,
+        .sq_stride   = IO_TX_WQE_SMALL,
         .rq_depth    = qp->rq_depth,
         .sq_db       = &qp->sq_db,
         .rq_db       = &qp->rq_db,
@@ -531,8 +529,8 @@ void rig_post(struct rig *rig, int index, const struct io_tx_wqe *wqe)
 
     copy.meta.ctrl1 ^= IO_TX_META;
     copy.meta.ctrl2 ^= IO_TX_CTRL2_MUST | ((qp->sq_pc / qp->sq_depth) & 1);
-    memcpy(qp->sq + (qp->sq_pc % qp->sq_depth) * qp->sq_stride, &copy,
-           qp->sq_stride);
+    memcpy(qp->sq + (qp->sq_pc % qp->sq_depth) * IO_TX_WQE_SMALL, &copy,
+           IO_TX_WQE_SMALL);
     atomic_store(&qp->sq_db, ++qp->sq_pc);
 }
 

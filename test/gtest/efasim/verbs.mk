@@ -16,7 +16,6 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_dmabuf.cc \
                             test/gtest/efasim/verbs_fault.cc \
                             test/gtest/efasim/verbs_fork.cc \
-                            test/gtest/efasim/verbs_huge.cc \
                             test/gtest/efasim/verbs_newer.cc \
                             test/gtest/efasim/verbs_process.cc \
                             test/gtest/efasim/verbs_rails.cc \

@@ -4,6 +4,7 @@
 
 #include "efasim/driver/gpu_fd.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,32 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Messages and reads go through @len bytes that @mr calls @at, and we @bytes. */
+static void expect_moves_data(Device &dev, const ibv_mr *mr, uint64_t at,
+                              size_t len, uint8_t *bytes)
+{
+    const uint32_t most = std::min(len, (size_t)MSG_MAX);
+    Qp a(dev), b(dev);
+    Memory plain(dev, len);
+    ibv_ah *ah = dev.ah(dev.gid);
+
+    ASSERT_NE(nullptr, mr) << strerror(errno);
+    plain.fill(3);
+    ASSERT_EQ(0, b.recv(1, {ibv_sge{at, most, mr->lkey}}));
+    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, most)}));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_EQ(most, poll_one(b.rcq).byte_len);
+    EXPECT_LT(fill_diff(bytes, most, 3, 0), 0);
+    fill_bytes(bytes, len, 9, 0);
+    plain.poison();
+    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, len), at, mr->rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
+    EXPECT_LT(fill_diff(plain.data(), len, 9, 0), 0);
+    ASSERT_EQ(0, a.read(4, ah, b.address(), plain.sge(0, 100), at + len - 36,
+                        mr->rkey));
+    EXPECT_EQ((uint32_t)ST_BAD_ADDRESS, poll_one(a.scq).vendor_err);
+}
 
 class Dmabuf : public testing::Test {
 protected:

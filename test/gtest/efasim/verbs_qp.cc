@@ -289,20 +289,3 @@ TEST(post, long_lists)
         EXPECT_EQ((unsigned)ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     }
 }
-
-/* Numbers are taken again; a predecessor's packets find another QKEY. */
-TEST(qp, numbers_are_used_again)
-{
-    Device dev;
-    std::vector<uint32_t> seen;
-    bool again = false;
-
-    for (int i = 0; i < 600 && !again; ++i) {
-        Qp qp(dev);
-        for (auto qpn : seen) {
-            again = again || qpn == qp.qp->qp_num;
-        }
-        seen.push_back(qp.qp->qp_num);
-    }
-    EXPECT_TRUE(again);
-}

@@ -370,31 +370,6 @@ ibv_wc Two::exchange(size_t len, uint64_t id, unsigned flags,
     return got;
 }
 
-void expect_moves_data(Device &dev, const ibv_mr *mr, uint64_t at, size_t len,
-                       uint8_t *bytes)
-{
-    const uint32_t most = std::min(len, (size_t)MSG_MAX);
-    Qp a(dev), b(dev);
-    Memory plain(dev, len);
-    ibv_ah *ah = dev.ah(dev.gid);
-
-    ASSERT_NE(nullptr, mr) << strerror(errno);
-    plain.fill(3);
-    ASSERT_EQ(0, b.recv(1, {ibv_sge{at, most, mr->lkey}}));
-    ASSERT_EQ(0, a.send(2, ah, b.address(), {plain.sge(0, most)}));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_EQ(most, poll_one(b.rcq).byte_len);
-    EXPECT_LT(fill_diff(bytes, most, 3, 0), 0);
-    fill_bytes(bytes, len, 9, 0);
-    plain.poison();
-    ASSERT_EQ(0, a.read(3, ah, b.address(), plain.sge(0, len), at, mr->rkey));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
-    EXPECT_LT(fill_diff(plain.data(), len, 9, 0), 0);
-    ASSERT_EQ(0, a.read(4, ah, b.address(), plain.sge(0, 100), at + len - 36,
-                        mr->rkey));
-    EXPECT_EQ((uint32_t)ST_BAD_ADDRESS, poll_one(a.scq).vendor_err);
-}
-
 uint32_t device_caps(Device &dev)
 {
     efadv_device_attr attr = {};

@@ -198,10 +198,6 @@ struct Two {
     ibv_ah *ah;
 };
 
-/* Messages and reads go through @len bytes that @mr calls @at, and we @bytes. */
-void expect_moves_data(Device &dev, const ibv_mr *mr, uint64_t at, size_t len,
-                       uint8_t *bytes);
-
 /* An SRD queue pair in RTS with @cq for both directions; it signals only what
  * asks for that. */
 ibv_qp *qp_on(Device &dev, ibv_cq *cq);
