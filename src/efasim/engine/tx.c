@@ -15,8 +15,8 @@
 
 /* Does a program that writes the queue itself announce more than it may? That
  * is known only where each doorbell is seen alone: a guest's, and those of a
- * program that calls after each. Between two looks at any other's there may have
- * been several. */
+ * program that calls after each. Between two looks at any other's there may be
+ * several. */
 static int tx_is_too_many(const struct sim_qp *qp, uint16_t announced)
 {
     const struct sim_dev *dev = qp->dev;
