@@ -228,6 +228,9 @@ errors_peers() {
         'security group' errors_handled
     error 'a peer that is killed' 'endpoint to ' 'process is gone' 'its own output|gone' \
         errors_pair '' srd srd errors_kill_child
+    error 'a peer in another availability zone' 'no address handle for a peer' \
+        'refuses its address' 'availability zone.*enabled.*subnet' \
+        errors_pair '--fail-command create-ah:1:EINVAL' srd srd
     error 'a message that the device refuses' 'message ended with status 6 of the device' \
         'longer than this device sends' 'selftest.*UCX_EFA_RECORD' \
         errors_pair '--inject send:6:1:500' srd srd

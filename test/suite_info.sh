@@ -137,7 +137,7 @@ device() {
     outside SYSFS_PATH="$DIR/pci" :
     verdict FAIL driver 'has no driver.*modprobe efa'
     outside SYSFS_PATH="$DIR/verbs" :
-    verdict FAIL 'device files' 'uverbs97 is not.*--device=/dev/infiniband'
+    verdict FAIL 'device files' 'uverbs97 is not.*--device=/dev/infiniband/uverbs97'
     SIM=(--refuse-open)
     inside :
     verdict FAIL 'device files' 'cannot be opened to read and write'

@@ -45,7 +45,7 @@ static int check_files(info_t *info)
     if (fd < 0) {
         info_report(info, INFO_FAIL, "device files",
                     "give the user that right (udev rule or group), or run the "
-                    "container with --device=/dev/infiniband",
+                    "container with --device of that file",
                     "%s cannot be opened to read and write: %s", node,
                     strerror(errno));
         return -1;

@@ -69,8 +69,9 @@ static ucs_status_t base_ep_take_handle(base_iface_t *iface, base_ep_t *ep,
                    iface->super.host->status_string(status),
                    (status == UCS_ERR_NO_MEMORY) ?
                            "" :
-                           "; is it in the same subnet, and does the security "
-                           "group allow all traffic within itself?");
+                           "; the device refuses its address: is it in another "
+                           "availability zone, which an EFA reaches only where "
+                           "that is enabled, or in another subnet?");
     }
     return status;
 }

@@ -263,9 +263,9 @@ void efa_device_explain_none(char *why, size_t size)
         if (access(node, F_OK) != 0) {
             snprintf(why, size,
                      "the EFA device is there but %s is not: start the "
-                     "container with --device=/dev/infiniband, or load "
-                     "ib_uverbs",
-                     node);
+                     "container with --device=%s (Kubernetes: the EFA device "
+                     "plugin), or load ib_uverbs",
+                     node, node);
         } else if (efa_verbs_find_other(other, sizeof(other))) {
             snprintf(why, size,
                      "the EFA device %s is there, but this process has two "
@@ -298,13 +298,10 @@ void efa_device_explain_none(char *why, size_t size)
  * Why the device file cannot be opened. libibverbs tries other ways to open it
  * after the first and leaves the error of the last, so the file is asked.
  */
-static int efa_device_open_error(const struct ibv_device *ibdev, int err)
+static int efa_device_open_error(const char *node, int err)
 {
-    char path[PATH_MAX];
-    int  fd;
+    int fd = open(node, O_RDWR | O_CLOEXEC);
 
-    snprintf(path, sizeof(path), "/dev/infiniband/%s", ibdev->dev_name);
-    fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         return errno;
     }
@@ -312,26 +309,26 @@ static int efa_device_open_error(const struct ibv_device *ibdev, int err)
     return (err != 0) ? err : EIO;
 }
 
-static void efa_device_report_open(ucx_host_t *host, const char *name, int err)
+static void efa_device_report_open(ucx_host_t *host, const char *name,
+                                   const char *node, int err)
 {
     char limit[64];
 
     switch (err) {
     case ENOENT:
         efa_report_absent(host,
-                          "%s cannot be opened: its /dev/infiniband/uverbs "
-                          "file is missing; load ib_uverbs, or start the "
-                          "container with --device=/dev/infiniband",
-                          name);
+                          "%s cannot be opened: %s is missing; load "
+                          "ib_uverbs, or start the container with "
+                          "--device=%s",
+                          name, node, node);
         break;
     case EACCES:
     case EPERM:
         efa_report_absent(host,
                           "%s cannot be opened: no right to read and write "
-                          "its /dev/infiniband/uverbs file; give the user "
-                          "that right (udev rule or group), or run the "
-                          "container with --device=/dev/infiniband",
-                          name);
+                          "%s; give the user that right (udev rule or group), "
+                          "or run the container with --device=%s",
+                          name, node, node);
         break;
     case EOPNOTSUPP:
         efa_report_absent(host,
@@ -443,7 +440,8 @@ efa_device_find(const efa_verbs_t *verbs, const char *name)
 /* By the list there is, and where that does not do by a new one: a device may
  * have been attached anew. */
 static struct ibv_context *
-efa_device_open_context(const efa_verbs_t *verbs, const char *name)
+efa_device_open_context(const efa_verbs_t *verbs, const char *name,
+                        char *node, size_t size)
 {
     struct ibv_context *context = NULL;
     int                 err     = ENODEV, is_new;
@@ -454,10 +452,11 @@ efa_device_open_context(const efa_verbs_t *verbs, const char *name)
         is_new = (efa_device_listed == NULL);
         ibdev  = efa_device_find(verbs, name);
         if (ibdev != NULL) {
+            snprintf(node, size, "/dev/infiniband/%s", ibdev->dev_name);
             errno   = 0;
             context = verbs->open_device(ibdev);
             err     = (context != NULL) ? 0 :
-                                          efa_device_open_error(ibdev, errno);
+                                          efa_device_open_error(node, errno);
         }
         if (context == NULL) {
             efa_device_forget_list(verbs);
@@ -485,7 +484,7 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
 {
     efa_device_t *device;
     ucs_status_t  status;
-    char          why[256];
+    char          why[256], node[PATH_MAX] = "";
 
     device = calloc(1, sizeof(*device));
     if (device == NULL) {
@@ -499,9 +498,10 @@ efa_device_open(ucx_host_t *host, const char *name, efa_device_t **device_p)
         efa_report_absent(host, "%s", why);
         goto err_free;
     }
-    device->context = efa_device_open_context(device->verbs, name);
+    device->context = efa_device_open_context(device->verbs, name, node,
+                                              sizeof(node));
     if (device->context == NULL) {
-        efa_device_report_open(host, name, errno);
+        efa_device_report_open(host, name, node, errno);
         goto err_free;
     }
     status = efa_device_query(host, device);
