@@ -11,7 +11,7 @@ import time
 
 
 def connect(port):
-    for _ in range(100):
+    for _ in range(600):
         try:
             return socket.create_connection(('localhost', port), 20)
         except OSError:

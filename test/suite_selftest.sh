@@ -309,22 +309,20 @@ errors() {
 # peers [KNOB...] : [OPTION...]: the self-test between two emulated hosts; what
 # that of host 0 says is in $OUT, the status in $STATUS.
 peers() {
-    local knobs=() port=$((20000 + $$ % 30000)) listener tries
+    local knobs=() port=$((20000 + $$ % 30000)) listener
     while [ "$1" != : ]; do knobs+=("$1"); shift; done
     shift
     OUT=$CHECK_LOG.out STATUS=0
     "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --listen=$port >"$OUT.listen" 2>&1 &
     listener=$!
-    for tries in $(seq 100); do
-        ! grep -q '^waiting for' "$OUT.listen" || break
+    until grep -q '^waiting for' "$OUT.listen" || ! kill -0 $listener; do
         sleep 0.05
     done
     "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
         --all --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?
     wait "$listener" || fail "the listener ended with status $?"
-    echo "after $tries looks:"
     cat "$OUT.listen"
     verdict
 }
@@ -417,17 +415,13 @@ bad_listeners() {
     local port=$((20000 + $$ % 30000)) serve
     # peer_fails MODE TEXT
     peer_fails() {
-        local tries
         python3 "$TEST_DIR/selftest_peer.py" "$port" "$1" >"$CHECK_LOG.serve" &
         serve=$!
-        for tries in $(seq 50); do
-            "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
-                --selftest --only delivery,read-placed --peer "localhost:$port" >"$CHECK_LOG.page" \
-                2>"$CHECK_LOG.peer"
-            [ $? = 1 ] || fail "$1: not status 1"
-            grep -q 'Connection refused' "$CHECK_LOG.peer" || break
-            sleep 0.1
-        done
+        wait_listen "$port" "$serve" || fail "$1: nobody listens"
+        "$EFASIM" run --timeout-ms $SELFTEST_TIME -- "$BUILD/bin/srd_info" \
+            --selftest --only delivery,read-placed --peer "localhost:$port" >"$CHECK_LOG.page" \
+            2>"$CHECK_LOG.peer"
+        [ $? = 1 ] || fail "$1: not status 1"
         cat "$CHECK_LOG.page" "$CHECK_LOG.peer"
         grep -q "^srd_info: $2" "$CHECK_LOG.peer" || fail "not said: $2"
         wait "$serve"

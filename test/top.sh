@@ -177,14 +177,13 @@ top_ud() {
 # top_shown ARG...: a process that shows pages (top_pages.py ARG...) is there, the
 # last of TOP_PIDS.
 top_shown() {
-    local _ said=$CHECK_LOG.$1.$3
-    sleep 60 | python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
+    local said=$CHECK_LOG.$1.$3
+    sleep 600 | python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
     TOP_PIDS+=($!)
-    for _ in {1..100}; do
-        ! grep -qs ready "$said" || return 0
+    until grep -qs ready "$said"; do
+        kill -0 "${TOP_PIDS[-1]}" || fail "top_pages.py $* is not ready"
         sleep 0.1
     done
-    fail "top_pages.py $* is not ready"
 }
 
 # Pages of a process that means no good: nothing of them does harm, and the good
@@ -263,28 +262,26 @@ top_places() {
 
 # top_sleeper RANKS: a rank that sleeps is named in each of the others.
 top_sleeper() {
-    local ranks=$1 sleeper=$(($1 / 2)) _ job
+    local ranks=$1 sleeper=$(($1 / 2)) job stalls
+    stalls='{wait["rank"] for wait in top["waits"] if wait["stalled"] and
+        wait["for_rank"] == a[1] and wait["seconds"] > 1} == set(range(a[0])) - {a[1]}'
+    export SLEEPER_UNTIL=$CHECK_LOG.until
+    rm -f "$SLEEPER_UNTIL"
     need mpirun python3
     [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
     {
-        openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_check" sleeper 20
+        openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_check" sleeper 1 600
         at_least packets "$(stat_sum "$STAT" tx_pkts)" 3000
     } >"$CHECK_LOG.mpi" 2>&1 &
     job=$!
-    for _ in 1 2 3 4; do
-        sleep 2
-        top_json 2>/dev/null || continue
-        ! grep -q '"stalled": true' "$CHECK_LOG.json" || break
+    until (top_json && top_says "$stalls" "$ranks" "$sleeper") >/dev/null 2>&1; do
+        kill -0 "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
+        sleep 0.2
     done
     "$BUILD/bin/srd_info" --top --once | tee "$CHECK_LOG.text"
-    top_json
-    top_says '{wait["rank"] for wait in top["waits"] if wait["stalled"] and
-        wait["for_rank"] == a[1]} == set(range(a[0])) - {a[1]}' \
-        "$ranks" "$sleeper"
-    top_says 'all(wait["seconds"] > 1 for wait in top["waits"] if
-        wait["for_rank"] == a[1])' "$ranks" "$sleeper"
     head -n 1 "$CHECK_LOG.text" | grep -Eq \
         "^$(uname -n) stalls $((ranks - 1)) ranks: its rank $sleeper, process [0-9]+ sleeps\$" ||
         fail "the first line: $(head -n 1 "$CHECK_LOG.text")"
+    : >"$SLEEPER_UNTIL"
     wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
 }

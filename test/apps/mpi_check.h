@@ -30,7 +30,8 @@ void check_onesided(int len);
  * largest. */
 void check_flood(int len);
 
-/* The rank in the middle sleeps for @seconds while the others send to it. */
-void check_sleeper(int seconds);
+/* The rank in the middle sleeps until there is the file that SLEEPER_UNTIL names,
+ * while the others send to it. */
+void check_sleeper(int len);
 
 #endif
