@@ -81,6 +81,11 @@ void UdPeer::progress(unsigned ms)
     tell('p', ms);
 }
 
+void UdPeer::take(unsigned count)
+{
+    tell('t', count);
+}
+
 void UdPeer::compute(unsigned ms)
 {
     tell('c', ms);
@@ -138,6 +143,11 @@ protected:
         switch (order.what) {
         case 'p':
             while (std::chrono::steady_clock::now() < end) {
+                a->progress();
+            }
+            break;
+        case 't':
+            while (m_count.all < order.number) {
                 a->progress();
             }
             break;

@@ -33,6 +33,7 @@ public:
 
     /* They begin, and come back at once. */
     void progress(unsigned ms); /* calls progress for so long */
+    void take(unsigned count);  /* the same until it has so many messages */
     void compute(unsigned ms);  /* does not */
     void send(unsigned count);  /* that many messages, until all are flushed */
 
