@@ -189,8 +189,7 @@ record_two_kill() {
 # says so.
 record_said() {
     until "$3" "$2" "$RECORDED"/*/*.srdrec 2>/dev/null | grep -Eq "$1"; do
-        kill -0 "$record_run" 2>/dev/null || fail "the run ended before '$1'"
-        sleep 0.2
+        kill -0 "$record_run" && sleep 0.2 || fail "the run ended before '$1'"
     done
 }
 
@@ -205,8 +204,7 @@ record_lost() {
     rm -f "$trace"
     record_two "$SRDRUN" 1000 --timeout-ms 600000 --plan "$plan" --trace "$trace" "$@"
     until grep -q ' node=0 .* plan line=1' "$trace"; do
-        kill -0 "$record_run" 2>/dev/null || fail "the run ended before the plan"
-        sleep 0.2
+        kill -0 "$record_run" && sleep 0.2 || fail "the run ended before"
     done
     record_said 'sender.* sent and not received: ' --lost "$BUILD/bin/srd_replay"
     record_two_kill
