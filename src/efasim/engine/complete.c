@@ -68,3 +68,16 @@ void sim_complete(struct sim_op *op, uint8_t status)
         sim_complete_now(op);
     }
 }
+
+void sim_complete_answered(struct sim_op *op, uint8_t status)
+{
+    struct sim_dev *dev = op->qp->dev;
+
+    if (dev->knobs.latency_us == 0) {
+        sim_complete(op, status);
+    } else {
+        op->status = status;
+        sim_op_wait(op, SIM_OP_ANSWERED,
+                    dev->now + dev->knobs.latency_us * 1000);
+    }
+}

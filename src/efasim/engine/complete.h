@@ -8,6 +8,9 @@
 /* Complete it with this status, now or after others. */
 void sim_complete(struct sim_op *op, uint8_t status);
 
+/* The same for what the peer's device answered, when the answer has come. */
+void sim_complete_answered(struct sim_op *op, uint8_t status);
+
 /* Complete it with op->status, now. */
 void sim_complete_now(struct sim_op *op);
 

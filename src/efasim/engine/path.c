@@ -45,7 +45,8 @@ static int path_overflows(const struct sim_op *op)
 uint64_t sim_path_due(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
-    uint64_t due        = dev->now + dev->knobs.delay_us * 1000;
+    uint64_t due        = dev->now + (dev->knobs.delay_us +
+                                      dev->knobs.latency_us) * 1000;
     struct sim_rng rng;
 
     if (dev->knobs.jitter_us != 0) {

@@ -129,7 +129,7 @@ static void rdma_placed(struct sim_op *op)
     if (op->wqe.meta.ctrl1 & IO_TX_HAS_IMM) {
         sim_send(op);
     } else {
-        sim_complete(op, EFA_STATUS_OK);
+        sim_complete_answered(op, EFA_STATUS_OK);
     }
 }
 

@@ -352,14 +352,15 @@ static void rx_answer(struct sim_op *op, uint8_t status)
     struct sim_dev *dev = op->qp->dev;
 
     if (status != EFA_STATUS_REMOTE_NOT_READY) {
-        sim_complete(op, status);
+        sim_complete_answered(op, status);
     } else if (op->rnr_left == 0) {
-        sim_complete(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
-                                    EFA_STATUS_REMOTE_NOT_READY));
+        sim_complete_answered(op, sim_answer(&dev->knobs, SIM_ANSWER_RNR,
+                                             EFA_STATUS_REMOTE_NOT_READY));
     } else {
         op->rnr_left       -= (op->rnr_left != SIM_RNR_ENDLESS);
         op->peer->rnr_qpn   = op->wqe.meta.dest_qpn;
-        op->peer->rnr_until = dev->now + dev->knobs.rnr_us * 1000;
+        op->peer->rnr_until = dev->now + (dev->knobs.rnr_us + /* there, back */
+                                          2 * dev->knobs.latency_us) * 1000;
         sim_op_wait(op, SIM_OP_RNR, op->peer->rnr_until);
     }
 }

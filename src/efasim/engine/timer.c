@@ -30,6 +30,9 @@ static void timer_fire(struct sim_op *op)
     case SIM_OP_RNR:
         sim_send(op);
         break;
+    case SIM_OP_ANSWERED:
+        sim_complete(op, op->status);
+        break;
     case SIM_OP_DONE:
     case SIM_OP_LOST:
     default:

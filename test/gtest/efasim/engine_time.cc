@@ -50,6 +50,41 @@ TEST(engine_rnr, endless_waits_and_then_delivers)
     EXPECT_EQ(0, pair.received());
 }
 
+/* One way there, one way back: of messages, of RDMA, and of the answer that a
+ * receiver is not ready, behind whose pause the message goes there once more. */
+TEST(engine_latency, each_way)
+{
+    Pair pair("latency-us=1000 rnr-us=100");
+    auto until = [&](uint64_t us, auto what) { /* at that time, not before */
+        ASSERT_EQ(-1, what());
+        rig_advance(pair.rig, us * 1000 - 1);
+        ASSERT_EQ(-1, what());
+        rig_advance(pair.rig, 1);
+        EXPECT_EQ(0, what());
+    };
+    auto outcome  = [&] { return pair.outcome(); };
+    auto received = [&] {
+        rig_settle(pair.rig);
+        return pair.received();
+    };
+
+    pair.recv(1, 100);
+    pair.send(1, 10);
+    until(1000, received);
+    until(1000, outcome);
+    pair.read(2, 10);
+    rig_settle(pair.rig);
+    rig_advance(pair.rig, 1000000);
+    until(1000, outcome);
+    pair.send(3, 10);
+    rig_settle(pair.rig);
+    rig_advance(pair.rig, 1000000);
+    rig_settle(pair.rig);
+    pair.recv(1, 100);
+    until(2100, received);
+    until(1000, outcome);
+}
+
 /* A process that is alive and says nothing: 15 if it never answered, 13 if it
  * did, at the time-out and not before. */
 TEST(engine_silence, timeout)
