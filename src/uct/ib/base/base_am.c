@@ -37,7 +37,7 @@ static int base_am_ready_slow(base_iface_t *iface, base_ep_t *ep)
 static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
 {
     if (__builtin_expect(!flow_tx_is_open(ep->tx), 0) &&
-        !base_am_ready_slow(iface, ep)) {
+        (base_fail_ep_waits(ep) || !base_am_ready_slow(iface, ep))) {
         return NULL;
     }
     return base_post_first_op(iface, ep); /* taken by base_am_post_any */

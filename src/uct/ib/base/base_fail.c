@@ -191,12 +191,8 @@ base_fail_ep_blocked_first(base_ep_t *ep)
 
 ucs_status_t base_fail_ep_blocked(base_ep_t *ep)
 {
-    /* With a request it is progress that asks, and dispatches */
-    if ((ep->state == BASE_EP_ALIVE) && (ep->requests != NULL) &&
-        (base_ep_iface(ep)->serving != ep)) {
-        return UCS_ERR_NO_RESOURCE;
-    }
-    return base_fail_ep_blocked_first(ep);
+    return base_fail_ep_waits(ep) ? UCS_ERR_NO_RESOURCE :
+                                    base_fail_ep_blocked_first(ep);
 }
 
 ucs_status_t base_fail_post(base_ep_t *ep, int err)

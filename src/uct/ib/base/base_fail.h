@@ -48,6 +48,14 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why);
  */
 ucs_status_t base_fail_ep_status(const base_ep_t *ep);
 
+/* Nonzero: requests of this endpoint wait already, and none of them is being
+ * served. Progress serves them and asks the peer; a post has nothing to ask. */
+static inline int base_fail_ep_waits(const base_ep_t *ep)
+{
+    return (ep->requests != NULL) && (ep->state == BASE_EP_ALIVE) &&
+           (base_ep_iface(ep)->serving != ep);
+}
+
 /* Status of a post that found no number, no operation or no buffer:
  * UCS_ERR_NO_RESOURCE, or why the endpoint failed (base_fail_ep_status). */
 ucs_status_t base_fail_ep_blocked(base_ep_t *ep);
