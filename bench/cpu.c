@@ -49,9 +49,7 @@ static double cpu_used(void)
 /* arg: the counter of those that are complete. */
 static void cpu_done(void *request, ucs_status_t status, void *arg)
 {
-    twins_check(status, "operation");
-    ++*(unsigned long*)arg;
-    ucp_request_free(request);
+    twins_done(request, status, arg);
 }
 
 static void cpu_received(void *request, ucs_status_t status,
@@ -67,16 +65,6 @@ static void cpu_am_received(void *request, ucs_status_t status, size_t length,
 {
     (void)length;
     cpu_received(request, status, NULL, arg);
-}
-
-static void cpu_started(void *request, unsigned long *complete,
-                        const char *what)
-{
-    if (request == NULL) {
-        ++*complete;
-    } else if (UCS_PTR_IS_ERR(request)) {
-        twins_check(UCS_PTR_STATUS(request), what);
-    }
 }
 
 static const ucp_request_param_t cpu_param = {
@@ -114,7 +102,7 @@ static ucs_status_t cpu_am(void *arg, const void *header, size_t header_length,
         ++received;
         return UCS_OK;
     }
-    cpu_started(ucp_am_recv_data_nbx(twin->worker, data,
+    twins_started(ucp_am_recv_data_nbx(twin->worker, data,
                                      twin->memory + cpu_offset(arrived++),
                                      length, &param), &received, "receive");
     return UCS_INPROGRESS;
@@ -128,7 +116,7 @@ static void cpu_post_receive(twin_t *to, size_t offset, size_t size)
         .cb.recv      = cpu_received
     };
 
-    cpu_started(ucp_tag_recv_nbx(to->worker, to->memory + offset, size, CPU_TAG,
+    twins_started(ucp_tag_recv_nbx(to->worker, to->memory + offset, size, CPU_TAG,
                                  UINT64_MAX, &param), &received, "receive");
 }
 
@@ -160,7 +148,7 @@ static void cpu_post(unsigned long number, int side)
         request = ucp_get_nbx(from->ep, memory, now.size, remote, from->rkey,
                               &cpu_param);
     }
-    cpu_started(request, &sent, "operation");
+    twins_started(request, &sent, "operation");
 }
 
 static void cpu_progress(void)
@@ -183,7 +171,7 @@ static void cpu_flush(void)
 
     param.user_data = &flushed;
     flushed = 0;
-    cpu_started(ucp_ep_flush_nbx(twins[0].ep, &param), &flushed, "flush");
+    twins_started(ucp_ep_flush_nbx(twins[0].ep, &param), &flushed, "flush");
     while (flushed == 0) {
         cpu_progress();
     }

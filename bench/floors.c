@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost of an operation on each floor: UCP, UCT, transport, verbs. One
  * process with two workers that talk over srd; callgrind counts each phase
- * alone (bench/run/floors.py reads it), and without valgrind each phase is
- * timed.
+ * alone (bench/run/studies.py reads it).
  *
  * usage: efasim run -- srdrun floors [ROUNDS [blocks]]   with UCX_TLS=srd;
  *        efasim run --no-strict-batch -- ...             and UCX_EFA_DIRECT=y
  * blocks: many blocks, puts by a list and by calls, and gets, and nothing else
  * (UCX 1.22 and newer).
- * Prints: phase, operations, nanoseconds for one. */
+ * Prints: phase, operations. */
 #include "twins.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -31,45 +29,20 @@ enum {
     FLOORS_TAG    = 5
 };
 
-static twin_t   a, b;
-static unsigned started, finished;
-static double   seconds;
-
-static double floors_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
-}
-
-static void floors_begin(void)
-{
-    seconds -= floors_now();
-    CALLGRIND_TOGGLE_COLLECT;
-}
-
-static void floors_end(void)
-{
-    CALLGRIND_TOGGLE_COLLECT;
-    seconds += floors_now();
-}
+static twin_t        a, b;
+static unsigned long started, finished;
 
 /* A phase ends: callgrind writes what it counted, and forgets it. */
 #define FLOORS_REPORT(_name, _count) \
     do { \
         CALLGRIND_DUMP_STATS_AT(_name); \
-        printf("%s %u %.1f\n", _name, (unsigned)(_count), \
-               seconds * 1e9 / (_count)); \
-        seconds = 0; \
+        printf("%s %u\n", _name, (unsigned)(_count)); \
     } while (0)
 
 static void floors_done(void *request, ucs_status_t status, void *arg)
 {
     (void)arg;
-    twins_check(status, "operation");
-    ++finished;
-    ucp_request_free(request);
+    twins_done(request, status, &finished);
 }
 
 static void floors_received(void *request, ucs_status_t status,
@@ -82,28 +55,27 @@ static void floors_received(void *request, ucs_status_t status,
 static void floors_started(void *request, const char *what)
 {
     ++started;
-    if (request == NULL) {
-        ++finished;
-    } else if (UCS_PTR_IS_ERR(request)) {
-        twins_check(UCS_PTR_STATUS(request), what);
-    }
+    twins_started(request, &finished, what);
+}
+
+static unsigned floors_progress(void)
+{
+    return twin_progress(&a) + twin_progress(&b);
 }
 
 static void floors_settle(void)
 {
-    unsigned idle = 0, none;
+    unsigned idle = 0;
 
     while ((finished < started) || (idle < 100)) {
-        none = (twin_progress(&a) + twin_progress(&b)) == 0;
-        idle = none ? idle + 1 : 0;
+        idle = (floors_progress() == 0) ? idle + 1 : 0;
     }
 }
 
 static void floors_wait(void)
 {
     while (finished < started) {
-        twin_progress(&a);
-        twin_progress(&b);
+        floors_progress();
     }
 }
 
@@ -214,20 +186,17 @@ static void floors_blocks_list(int is_get)
 static void floors_blocks_calls(int is_get)
 {
     ucp_request_param_t param = floors_param;
+    void *request;
     unsigned i;
 
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+    param.memh          = a.memh;
     for (i = 0; i < FLOORS_BLOCKS; ++i) {
-        param.memh = blocks.memhs[i];
-        floors_started((is_get ? ucp_get_nbx(a.ep, blocks.buffers[i],
-                                             blocks.lengths[i],
-                                             blocks.addresses[i],
-                                             blocks.rkeys[i], &param) :
-                                 ucp_put_nbx(a.ep, blocks.buffers[i],
-                                             blocks.lengths[i],
-                                             blocks.addresses[i],
-                                             blocks.rkeys[i], &param)),
-                       is_get ? "get of a block" : "put of a block");
+        request = is_get ? ucp_get_nbx(a.ep, blocks.buffers[i], FLOORS_LARGE,
+                                       blocks.addresses[i], a.rkey, &param) :
+                           ucp_put_nbx(a.ep, blocks.buffers[i], FLOORS_LARGE,
+                                       blocks.addresses[i], a.rkey, &param);
+        floors_started(request, "a block");
     }
 }
 
@@ -251,9 +220,11 @@ static void floors_recv(void)
                    "receive");
 }
 
-/* Posts of puts and gets: none outstanding before a batch of them, or many. */
-static void floors_posts(const char *name, void (*post)(size_t), size_t size,
-                         unsigned outstanding, unsigned rounds)
+/* Puts or gets: none outstanding before a batch of them, or many; until they are
+ * posted, or have ended. */
+static void floors_phase(const char *name, void (*post)(size_t), size_t size,
+                         unsigned outstanding, void (*end)(void),
+                         unsigned rounds)
 {
     unsigned n, i;
 
@@ -261,29 +232,14 @@ static void floors_posts(const char *name, void (*post)(size_t), size_t size,
         for (i = 0; i < outstanding; ++i) {
             post(size);
         }
-        floors_begin();
+        CALLGRIND_TOGGLE_COLLECT;
         for (i = 0; i < FLOORS_BATCH; ++i) {
             post(size);
         }
-        floors_end();
-        floors_settle();
-    }
-    FLOORS_REPORT(name, rounds * FLOORS_BATCH);
-}
-
-/* From the first post until the last completion. */
-static void floors_whole(const char *name, void (*post)(size_t), size_t size,
-                         unsigned rounds)
-{
-    unsigned n, i;
-
-    for (n = 0; n < rounds; ++n) {
-        floors_begin();
-        for (i = 0; i < FLOORS_BATCH; ++i) {
-            post(size);
+        if (end != NULL) {
+            end();
         }
-        floors_wait();
-        floors_end();
+        CALLGRIND_TOGGLE_COLLECT;
         floors_settle();
     }
     FLOORS_REPORT(name, rounds * FLOORS_BATCH);
@@ -294,7 +250,7 @@ static void floors_tag(unsigned rounds)
     unsigned n, i;
 
     for (n = 0; n < rounds; ++n) {
-        floors_begin();
+        CALLGRIND_TOGGLE_COLLECT;
         for (i = 0; i < FLOORS_BATCH; ++i) {
             floors_recv();
         }
@@ -303,90 +259,66 @@ static void floors_tag(unsigned rounds)
         }
         twin_progress(&b);
         twin_progress(&a);
-        floors_end();
+        CALLGRIND_TOGGLE_COLLECT;
         floors_settle();
     }
     FLOORS_REPORT("tag_8", rounds * FLOORS_BATCH);
 }
 
-/* One empty progress, or one flush, with nothing outstanding or with some gets
- * that will take a while. */
-static void floors_polls(const char *progress, const char *flush,
-                         unsigned outstanding, unsigned rounds)
-{
-    unsigned n, i;
-
-    for (n = 0; n < rounds; ++n) {
-        twins_knob("delay-us", outstanding ? "2000" : "0");
-        for (i = 0; i < outstanding; ++i) {
-            floors_get(FLOORS_LARGE);
-        }
-        twin_progress(&a);
-        floors_begin();
-        twin_progress(&a);
-        floors_end();
-        twins_knob("delay-us", "0");
-        floors_settle();
-    }
-    FLOORS_REPORT(progress, rounds);
-
-    for (n = 0; n < rounds; ++n) {
-        for (i = 0; i < outstanding; ++i) {
-            floors_get(FLOORS_LARGE);
-        }
-        floors_begin();
-        floors_flush();
-        floors_wait();
-        floors_end();
-        floors_settle();
-    }
-    FLOORS_REPORT(flush, rounds);
-}
-
-/* Each block of the source begins with what names it and the round. */
-static void floors_blocks_stamp(unsigned round, int is_get)
-{
-    uint64_t stamp;
-    unsigned i;
-
-    for (i = 0; i < FLOORS_BLOCKS; ++i) {
-        stamp = ((uint64_t)round << 32) | i;
-        memcpy(is_get ? (void*)blocks.addresses[i] : blocks.buffers[i], &stamp,
-               sizeof(stamp));
-    }
-}
-
-static void floors_blocks_compare(const char *name)
-{
-    unsigned i;
-
-    for (i = 0; i < FLOORS_BLOCKS; ++i) {
-        if (memcmp(blocks.buffers[i], (const void*)blocks.addresses[i],
-                   FLOORS_LARGE)) {
-            fprintf(stderr, "floors: %s: block %u is wrong\n", name, i);
-            exit(1);
-        }
-    }
-}
-
-/* Many blocks, from the call that posts until the last is complete. */
-static void floors_blocks(const char *name, void (*post)(int is_get),
-                          int is_get, unsigned rounds)
+/* One empty progress, and one flush, with nothing outstanding. */
+static void floors_idle(unsigned rounds)
 {
     unsigned n;
 
+    for (n = 0; n < rounds; ++n) {
+        twin_progress(&a);
+        CALLGRIND_TOGGLE_COLLECT;
+        twin_progress(&a);
+        CALLGRIND_TOGGLE_COLLECT;
+        floors_settle();
+    }
+    FLOORS_REPORT("progress_idle", rounds);
+
+    for (n = 0; n < rounds; ++n) {
+        CALLGRIND_TOGGLE_COLLECT;
+        floors_flush();
+        floors_wait();
+        CALLGRIND_TOGGLE_COLLECT;
+        floors_settle();
+    }
+    FLOORS_REPORT("flush_idle", rounds);
+}
+
+/* Many blocks, from the call that posts until the last is complete. Each of the
+ * source begins with what names it and the round. */
+static void floors_blocks(const char *name, void (*post)(int is_get),
+                          int is_get, unsigned rounds)
+{
+    uint64_t stamp;
+    unsigned n, i;
+
     for (n = 0; n <= rounds; ++n) {
-        floors_blocks_stamp(n, is_get);
+        for (i = 0; i < FLOORS_BLOCKS; ++i) {
+            stamp = ((uint64_t)n << 32) | i;
+            memcpy(is_get ? (void*)blocks.addresses[i] : blocks.buffers[i],
+                   &stamp, sizeof(stamp));
+        }
         if (n > 0) { /* the first finds UCP's protocol */
-            floors_begin();
+            CALLGRIND_TOGGLE_COLLECT;
         }
         post(is_get);
         floors_wait();
         if (n > 0) {
-            floors_end();
+            CALLGRIND_TOGGLE_COLLECT;
         }
         floors_settle();
-        floors_blocks_compare(name);
+        for (i = 0; i < FLOORS_BLOCKS; ++i) {
+            if (memcmp(blocks.buffers[i], (const void*)blocks.addresses[i],
+                       FLOORS_LARGE)) {
+                fprintf(stderr, "floors: %s: block %u is wrong\n", name, i);
+                exit(1);
+            }
+        }
     }
     FLOORS_REPORT(name, rounds * FLOORS_BLOCKS);
 }
@@ -394,16 +326,15 @@ static void floors_blocks(const char *name, void (*post)(int is_get),
 static void floors_run(unsigned rounds)
 {
     floors_tag(rounds);
-    floors_posts("get_8_first", floors_get, 8, 0, rounds);
-    floors_posts("get_8_more", floors_get, 8, 2 * FLOORS_BATCH, rounds);
-    floors_whole("get_8", floors_get, 8, rounds);
-    floors_posts("get_4096_first", floors_get, FLOORS_LARGE, 0, rounds);
-    floors_whole("get_4096", floors_get, FLOORS_LARGE, rounds);
-    floors_posts("put_8_first", floors_put, 8, 0, rounds);
-    floors_posts("put_8_more", floors_put, 8, FLOORS_BATCH, rounds);
-    floors_whole("put_8", floors_put, 8, rounds);
-    floors_polls("progress_idle", "flush_idle", 0, rounds);
-    floors_polls("progress_busy", "flush_busy", FLOORS_BATCH, rounds);
+    floors_phase("get_8_first", floors_get, 8, 0, NULL, rounds);
+    floors_phase("get_8_more", floors_get, 8, 2 * FLOORS_BATCH, NULL, rounds);
+    floors_phase("get_8", floors_get, 8, 0, floors_wait, rounds);
+    floors_phase("get_4096_first", floors_get, FLOORS_LARGE, 0, NULL, rounds);
+    floors_phase("get_4096", floors_get, FLOORS_LARGE, 0, floors_wait, rounds);
+    floors_phase("put_8_first", floors_put, 8, 0, NULL, rounds);
+    floors_phase("put_8_more", floors_put, 8, FLOORS_BATCH, NULL, rounds);
+    floors_phase("put_8", floors_put, 8, 0, floors_wait, rounds);
+    floors_idle(rounds);
 }
 
 static void floors_run_blocks(unsigned rounds)

@@ -10,12 +10,12 @@
  *        instr ROUNDS ENDPOINTS  as many endpoints, each to a GID of its own
  */
 #define _GNU_SOURCE
-#include "instr_clock.h"
-#include "instr_memory.h"
+#include "instr.h"
 
 #include <uct/ib/base/base_types.h>
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,20 +82,11 @@ BENCH_PHASE void bench_post_iov_two(bench_side_t *side)
     bench_short_iov(side, 2);
 }
 
-BENCH_PHASE unsigned bench_receive(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_receive)
 
-BENCH_PHASE unsigned bench_receive_limit(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_receive_limit)
 
-BENCH_PHASE unsigned bench_receive_alone(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_receive_alone)
 
 static void bench_reverse_ring(efa_direct_cq_t *cq);
 
@@ -108,31 +99,16 @@ BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
     return bench_progress(side);
 }
 
-BENCH_PHASE unsigned bench_complete(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_complete)
 
-BENCH_PHASE unsigned bench_complete_limit(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_complete_limit)
 
-BENCH_PHASE unsigned bench_complete_alone(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_complete_alone)
 
 /* Only the completion of a limit packet is there. */
-BENCH_PHASE unsigned bench_limit_done(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_limit_done)
 
-BENCH_PHASE unsigned bench_empty(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_empty)
 
 BENCH_PHASE ucs_status_t bench_flush(bench_side_t *side)
 {
@@ -149,15 +125,9 @@ BENCH_PHASE uct_ep_h bench_create(bench_side_t *side, const void *dev_addr,
 }
 
 /* Limits that are due are sent in it. */
-BENCH_PHASE unsigned bench_turn_one(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_turn_one)
 
-BENCH_PHASE unsigned bench_turn_sixteen(bench_side_t *side)
-{
-    return bench_progress(side);
-}
+BENCH_POLL(bench_turn_sixteen)
 
 void bench_settle(bench_side_t *a, bench_side_t *b)
 {
@@ -351,6 +321,11 @@ static void bench_turns(bench_side_t *a, bench_side_t *b)
     bench_settle(a, b);
 }
 
+static unsigned long bench_heap(void)
+{
+    return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
 /* Memory for packets and operations comes by mmap. */
 static unsigned long bench_chunks(const efa_chunk_t *chunk)
 {
@@ -362,41 +337,25 @@ static unsigned long bench_chunks(const efa_chunk_t *chunk)
     return bytes;
 }
 
-static unsigned long bench_memory(const bench_side_t *side)
-{
-    const base_iface_t *iface = (const base_iface_t*)side->iface;
-
-    return bench_heap() + bench_chunks(iface->rxq.chunks) +
-           bench_chunks(iface->ops.chunks);
-}
-
 static void bench_data_path(unsigned long rounds)
 {
     static const bench_round_t round[] = {
-        {BENCH_BATCH, bench_post_short,
-         {bench_receive, bench_receive_limit},
+        {BENCH_BATCH, bench_post_short, {bench_receive, bench_receive_limit},
          {bench_complete, bench_complete_limit}},
-        {BENCH_BATCH, bench_post_payload,
-         {bench_receive, bench_receive_limit},
+        {BENCH_BATCH, bench_post_payload, {bench_receive, bench_receive_limit},
          {bench_complete, bench_complete_limit}},
-        {BENCH_BATCH, bench_post_bcopy,
-         {bench_receive, bench_receive_limit},
+        {BENCH_BATCH, bench_post_bcopy, {bench_receive, bench_receive_limit},
          {bench_complete, bench_complete_limit}},
-        {1, bench_post_short,
-         {bench_receive_alone, bench_progress},
+        {1, bench_post_short, {bench_receive_alone, bench_progress},
          {bench_complete_alone, bench_progress}},
+        {BENCH_BATCH, bench_post_iov, {bench_progress, bench_progress},
+         {bench_progress, bench_progress}},
+        {BENCH_BATCH, bench_post_iov_two, {bench_progress, bench_progress},
+         {bench_progress, bench_progress}},
+        {BENCH_BATCH, bench_post_short, {bench_receive_reversed, bench_progress},
+         {bench_progress, bench_progress}}
     };
-    static const bench_round_t pieces[] = {
-        {BENCH_BATCH, bench_post_iov,
-         {bench_progress, bench_progress}, {bench_progress, bench_progress}},
-        {BENCH_BATCH, bench_post_iov_two,
-         {bench_progress, bench_progress}, {bench_progress, bench_progress}},
-    };
-    static const bench_round_t reversed = {
-        BENCH_BATCH, bench_post_short,
-        {bench_receive_reversed, bench_progress},
-        {bench_progress, bench_progress}
-    };
+    const unsigned last = sizeof(round) / sizeof(round[0]) - 1;
     bench_side_t  a, b;
     unsigned long i;
     unsigned      half;
@@ -411,19 +370,17 @@ static void bench_data_path(unsigned long rounds)
     bench_settle(&a, &b);
 
     half = bench_align(&a, &b);
-    for (i = 0; i < sizeof(round) / sizeof(round[0]); ++i) {
+    for (i = 0; i <= last; ++i) {
+        if (i == last) {
+            bench_reverse(&b, 1);
+        }
         bench_run(&a, &b, half, rounds * BENCH_BATCH / round[i].batch,
                   &round[i]);
+        if (i == last) {
+            bench_reverse(&b, 0);
+        }
         bench_settle(&a, &b);
     }
-    for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); ++i) {
-        bench_run(&a, &b, half, rounds, &pieces[i]);
-        bench_settle(&a, &b);
-    }
-    bench_reverse(&b, 1);
-    bench_run(&a, &b, half, rounds, &reversed);
-    bench_reverse(&b, 0);
-    bench_settle(&a, &b);
     for (i = 0; i < rounds; ++i) {
         bench_expect(bench_empty(&b), 0, "empty progress");
     }
@@ -446,18 +403,17 @@ static void bench_endpoints(unsigned long rounds, unsigned long endpoints)
     heap = bench_heap();
     bench_side_open(&a);
     printf("memory of an interface at open: %lu bytes\n",
-           bench_memory(&a) - heap);
+           bench_heap() - heap +
+                   bench_chunks(((base_iface_t*)a.iface)->rxq.chunks) +
+                   bench_chunks(((base_iface_t*)a.iface)->ops.chunks));
     memcpy(dev_addr, a.dev_addr, sizeof(dev_addr));
     memcpy(iface_addr, a.iface_addr, sizeof(iface_addr));
-    heap = bench_heap();
     for (i = 1; i <= endpoints; ++i) {
         host = i;
         memcpy(dev_addr + BENCH_GID + 12, &host, sizeof(host));
         memcpy(iface_addr + 8, &host, sizeof(host)); /* incarnation */
         bench_create(&a, dev_addr, iface_addr);
     }
-    printf("memory of an endpoint: %lu bytes\n",
-           (bench_heap() - heap) / endpoints);
     for (i = 0; i < rounds; ++i) {
         bench_check(bench_flush(&a), "flush");
     }
@@ -470,7 +426,6 @@ int main(int argc, char **argv)
     unsigned long rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 100;
 
     bench_md_open();
-    bench_clock_init();
     if (argc > 2) {
         bench_endpoints(rounds, strtoul(argv[2], NULL, 10));
     } else {

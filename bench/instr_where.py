@@ -49,15 +49,9 @@ class Profile:
         if match:
             self.name(*match.groups())
         elif line.startswith("calls="):
-            target = line.split()[1]
-            if target.startswith("0x"):
-                self.address_called = int(target, 16)
-            elif target != "*":
-                self.address_called = self.address + int(target)
-            else:
-                self.address_called = self.address
+            called = self.address_of(line.split()[1])
             self.calls.add((self.function, self.to_function,
-                            (self.to_object, self.address_called)))
+                            (self.to_object, called)))
             self.skip = True
         elif re.match(r"0x|[+*-]", line):
             self.cost(line)
@@ -78,14 +72,16 @@ class Profile:
             self.phase = next((caller for caller in callers
                                if caller in self.phases), None)
 
+    def address_of(self, word):
+        if word.startswith("0x"):
+            return int(word, 16)
+        return self.address + (int(word) if word != "*" else 0)
+
     def cost(self, line):
         """A line of costs; that after calls= has those of the function called,
         and an object not named before it is the caller's."""
         where, _, cost = line.split()[:3]
-        if where.startswith("0x"):
-            self.address = int(where, 16)
-        elif where != "*":
-            self.address += int(where)
+        self.address = self.address_of(where)
         if not self.skip and int(cost):
             costs, key = self.costs[self.phase], (self.object, self.address)
             costs[key] = costs.get(key, 0) + int(cost)
@@ -93,7 +89,7 @@ class Profile:
 
     def total(self, phase, wanted):
         return sum(cost for (name, _), cost in self.costs[phase].items()
-                   if re.search(wanted, name))
+                   if re.search(wanted, name.rsplit("/", 1)[-1]))
 
     def polls_again(self, phase):
         """Polls that only the emulated device makes: of libefa, less of it."""
@@ -153,4 +149,5 @@ def main():
              sys.argv[5] if len(sys.argv) == 6 else None)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -21,20 +21,18 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(HERE, "run"))
-from launch import Bench, Failed, free_port  # noqa: E402 (after its path)
+from launch import (CACHE, CHROOT, Bench, Failed, # noqa: E402 (after its path)
+                    free_port)
+from report import table # noqa: E402
 
-CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or
-                     os.path.expanduser("~/.cache"), "ucx-efa-srd", "python")
 SHAPES = "1024x4096,1024x65536,4096x16384,16384x4096,16384x16384"
-QUICK = "1024x4096,16384x4096"
 
 
 class Arm:
     """A way that the blocks go."""
 
-    def __init__(self, label, tls, lists=0, module=True, backend="UCX",
-                 env=()):
-        self.label, self.module, self.backend = label, module, backend
+    def __init__(self, label, tls, lists=0, module=True, env=()):
+        self.label, self.module = label, module
         self.over_device = tls != "tcp"
         self.env = [f"UCX_TLS={tls}", f"NIXL_UCX_SGL_ENABLE={lists}", *env]
 
@@ -46,27 +44,18 @@ ARMS = {
     "lists_libefa": Arm("lists, over libefa", OURS, 1,
                         env=["UCX_EFA_DIRECT=n"]),
     "intree": Arm("the wheel's own srd", OURS, module=False),
-    "libfabric": Arm("NIXL's LIBFABRIC", "srd", module=False,
-                     backend="LIBFABRIC"),
     "tcp": Arm("UCX tcp", "tcp", module=False),
 }
 
 
-def words_of(arm, bench, options):
-    """The command of a side, without its port."""
-    before = [bench.srdrun] if arm.module else []
-    return [*before, options.python, "-B", os.path.join(HERE, "kv", "side.py"),
-            arm.backend, options.memory, options.shapes, options.operations]
-
-
 def environment(arm, bench, options):
-    env = [*arm.env, "UCX_WARN_UNUSED_ENV_VARS=n", "PYTHONPATH=" + ":".join(
+    env = [*arm.env, "PYTHONPATH=" + ":".join(
         [os.path.join(TOP, "contrib", "examples"),
          os.path.join(TOP, "test", "gpu", "python")]),
         "PATH=" + os.path.join(bench.build, "bin") + ":" + os.environ["PATH"]]
     env += ["KV_ALONE=y"] if options.alone else []
     env += [f"KV_AGAIN={options.again}"] if options.again else []
-    if options.memory == "gpu" or arm.backend != "UCX":
+    if options.memory == "gpu":
         env.append("LD_LIBRARY_PATH=" + ":".join(
             [os.path.join(bench.build, "test", "gpu"),
              os.environ.get("LD_LIBRARY_PATH", "")]))
@@ -76,26 +65,20 @@ def environment(arm, bench, options):
 def run(arm, bench, options):
     """The lines of a run of both sides, checked."""
     port = free_port()
-    command = words_of(arm, bench, options)
+    command = [*[bench.srdrun] * arm.module, options.python, "-B",
+               os.path.join(HERE, "kv", "side.py"), options.memory,
+               options.shapes, options.operations, str(port)]
     device = ["--device", options.device]
     if options.memory == "gpu":
         device += ["--gpus", "1", "--no-peer-memory"]
-    text, _ = bench.two([*command, str(port)],
-                        [*command, str(port), "127.0.0.1"], port,
-                        limit=options.limit, options=device,
-                        env=environment(arm, bench, options))
-    lines = [json.loads(line) for line in text.splitlines()
-             if line.startswith("{")]
+    text, counters = bench.two(command, [*command, "127.0.0.1"], port,
+                               limit=300, options=device,
+                               env=environment(arm, bench, options))
     if not text.rstrip().endswith("ok"):
         raise Failed("it did not end")
-    for line in lines:
-        crossed = sum(line["counters"][name] for name in
-                      ("tx_bytes", "rdma_read_bytes", "rdma_write_bytes"))
-        if arm.over_device and crossed < line["moved"]:
-            raise Failed(f"{crossed} of {line['moved']} bytes crossed the "
-                         "device: something else did the work")
-        if not arm.over_device and crossed > 0:
-            raise Failed(f"{crossed} bytes crossed the device")
+    lines = [json.loads(line) for line in text.splitlines()
+             if line.startswith("{")]
+    counters.check(sum(line["moved"] for line in lines), arm.over_device)
     return lines
 
 
@@ -137,38 +120,25 @@ def summary(lines):
         "cpu_us_per_block_owner": median("cpu_owner") / blocks * 1e6,
         "requests_per_doorbell": pieces / sums["doorbells"]
         if sums["doorbells"] else None,
-        "messages": sums["tx_bytes"], # bytes, of all that crossed the device
-        "transfers": sum(len(line["seconds"]) for line in lines),
     }
 
 
-def results(found):
-    rows = []
-    for (name, operation, blocks, size), lines in found.items():
-        rows.append({"arm": name, "operation": operation, "blocks": blocks,
-                     "size": size, **summary(lines)})
-    return rows
+HEAD = ["operation", "blocks", "which", "GB/s", "CPU a block, µs: mover", "owner",
+        "requests a doorbell"]
 
 
-HEAD = ("| operation | blocks | which | GB/s | CPU a block, µs: mover | owner "
-        "| requests a doorbell |\n|---|---|---|---|---|---|---|")
-
-
-def table(data):
-    yield HEAD
+def text_of(data):
     rows = sorted(data["rows"], key=lambda row: (
         row["operation"] != "WRITE", row["blocks"] * row["size"],
         row["blocks"], list(ARMS).index(row["arm"])))
-    for row in rows:
-        rung = row["requests_per_doorbell"]
-        yield (f"| {row['operation']} | {row['blocks']} of "
-               f"{row['size'] // 1024} kB | {ARMS[row['arm']].label} | "
-               f"{row['bytes_per_second'] / 1e9:.2f} | "
-               f"{row['cpu_us_per_block_mover']:.2f} | "
-               f"{row['cpu_us_per_block_owner']:.2f} | "
-               f"{'' if rung is None else format(rung, '.1f')} |")
-    for name, why in data["missing"].items():
-        yield f"not measured: {ARMS[name].label}: {why}"
+    return table("Blocks of a key-value cache", HEAD, [
+        [row["operation"], f"{row['blocks']} of {row['size'] // 1024} kB",
+         ARMS[row["arm"]].label, f"{row['bytes_per_second'] / 1e9:.2f}",
+         f"{row['cpu_us_per_block_mover']:.2f}",
+         f"{row['cpu_us_per_block_owner']:.2f}",
+         f"{row['requests_per_doorbell'] or 0:.1f}"] for row in rows]) + [
+             f"not measured: {ARMS[name].label}: {why}"
+             for name, why in data["missing"].items()]
 
 
 def plot(data, path):
@@ -228,8 +198,7 @@ def in_release(options, argv):
     with tempfile.NamedTemporaryFile(dir=options.build, suffix=".json") as file:
         environment_folder = os.path.dirname(os.path.dirname(options.python))
         done = subprocess.run(
-            [os.path.join(TOP, "contrib", "ci", "chroot.sh"),
-             "--bind", options.build, "--bind", base,
+            [CHROOT, "--bind", options.build, "--bind", base,
              "--bind", environment_folder, options.release, "--",
              options.python, "-B", os.path.abspath(__file__), *argv,
              "--python", options.python, "--release", "inside",
@@ -249,7 +218,7 @@ def arguments():
         CACHE, "nixl", "bin", "python"))
     parser.add_argument("--memory", choices=("host", "gpu"), default="host",
                         help="gpu: the emulated one of the tests")
-    parser.add_argument("--shapes", help="BLOCKSxBYTES,...")
+    parser.add_argument("--shapes", default=SHAPES, help="BLOCKSxBYTES,...")
     parser.add_argument("--operations", default="WRITE,READ")
     parser.add_argument("--arms", default=",".join(ARMS), help=", ".join(
         f"{name} ({arm.label})" for name, arm in ARMS.items()))
@@ -262,18 +231,12 @@ def arguments():
                         help="the same bytes N times, compared then: what perf "
                         "sees is transfers")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--limit", type=int, default=300,
-                        help="seconds of an arm's round")
     parser.add_argument("--json", default="", help="a file for the figures")
     parser.add_argument("--plot", default="",
                         help="a PNG file (matplotlib)")
-    parser.add_argument("--from", dest="source", default="",
-                        help="measure nothing: figures of an earlier --json")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     options.python = os.path.abspath(options.python)
-    options.shapes = options.shapes or (QUICK if options.quick else SHAPES)
     options.arms = options.arms.split(",")
     unknown = [name for name in options.arms if name not in ARMS]
     if unknown:
@@ -283,27 +246,27 @@ def arguments():
 
 def main():
     options = arguments()
-    if options.source:
-        with open(options.source, encoding="utf-8") as file:
-            data = json.load(file)
-    elif options.release not in ("here", "inside"):
+    if options.release not in ("here", "inside"):
         argv = [word for word in sys.argv[1:] if word != options.build]
         data = in_release(options, argv)
     else:
         nixl = versions(options)
         with tempfile.TemporaryDirectory() as work:
-            found, missing = measure(Bench(options.build, options.quick, work),
+            found, missing = measure(Bench(options.build, False, work),
                                      options)
         data = {"nixl": nixl, "memory": options.memory,
                 "device": options.device, "alone": options.alone, "rounds": options.rounds,
-                "rows": results(found), "missing": missing}
+                "missing": missing, "rows": [
+                    {"arm": arm, "operation": operation, "blocks": blocks,
+                     "size": size, **summary(lines)}
+                    for (arm, operation, blocks, size), lines in found.items()]}
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(data, file, indent=1)
     if options.plot and data["rows"]:
         plot(data, options.plot)
     if options.release != "inside":
-        print("\n".join(table(data)))
+        print("\n".join(text_of(data)))
 
 
 if __name__ == "__main__":

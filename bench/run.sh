@@ -7,8 +7,8 @@
 # --quick 3, its build included.
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [BUILD_DIR]
-# Studies: ratios rails host sizes matching instructions floors floors_ns
-# floors_rdma floors_direct intree intree_floors cpu peers cachelines. Files go to
+# Studies: ratios rails host sizes matching instructions floors
+# instructions_direct floors_direct intree intree_floors cpu cachelines. Files go to
 # BUILD_DIR/bench/results.
 set -u
 program=run.sh
@@ -51,7 +51,7 @@ if [ -z "$build" ]; then
     build_tree "$build" --enable-werror || die "the build failed"
 fi
 build=$(cd "$build" && pwd -P) || exit 1
-make -C "$build" bench/pair-ucp bench/floors bench/cpu bench/peers bench/instr \
+make -C "$build" bench/pair-ucp bench/floors bench/cpu bench/instr \
     >/dev/null || die "make failed"
 
 # pair NAME COMPILER [LIBRARY]...: the same program over another library.
@@ -60,8 +60,7 @@ pair() {
     shift 2
     command -v "$compiler" >/dev/null || return 0
     "$compiler" -O2 -I"$top/test" -o "$build/bench/pair-$name" \
-        "$top"/bench/pair/{pair,oob}.c "$top/test/apps/oob.c" \
-        "$top/bench/pair/$name.c" "$@" 2>/dev/null ||
+        "$top"/bench/pair/{pair,"$name"}.c "$top/test/apps/oob.c" "$@" 2>/dev/null ||
         rm -f "$build/bench/pair-$name"
 }
 pair ofi "${CC:-gcc}" -lfabric

@@ -33,6 +33,22 @@ void twins_check(ucs_status_t status, const char *what)
     }
 }
 
+void twins_done(void *request, ucs_status_t status, unsigned long *complete)
+{
+    twins_check(status, "operation");
+    ++*complete;
+    ucp_request_free(request);
+}
+
+void twins_started(void *request, unsigned long *complete, const char *what)
+{
+    if (request == NULL) {
+        ++*complete;
+    } else if (UCS_PTR_IS_ERR(request)) {
+        twins_check(UCS_PTR_STATUS(request), what);
+    }
+}
+
 unsigned twin_progress(twin_t *twin)
 {
     if (twins_device != NULL) {
@@ -41,7 +57,8 @@ unsigned twin_progress(twin_t *twin)
     return ucp_worker_progress(twin->worker);
 }
 
-void twins_knob(const char *name, const char *value)
+/* A knob of the device, by efasim_control(). */
+static void twins_knob(const char *name, const char *value)
 {
     int (*control)(const char *knob, const char *value);
 

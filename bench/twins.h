@@ -26,8 +26,11 @@ void twins_open(uint64_t features, size_t length, twin_t *a, twin_t *b);
 /* Polls one of them, after a call of the device where the module makes none. */
 unsigned twin_progress(twin_t *twin);
 
-/* A knob of the device, by efasim_control(). */
-void twins_knob(const char *name, const char *value);
+/* Takes what a call returned: NULL is complete, a request calls back. */
+void twins_started(void *request, unsigned long *complete, const char *what);
+
+/* A request has ended. */
+void twins_done(void *request, ucs_status_t status, unsigned long *complete);
 
 void twins_check(ucs_status_t status, const char *what);
 

@@ -488,12 +488,6 @@ latency_pair() {
     wait "$server_pid" || fail "the server: status $?"
 }
 
-# The device's own cost is printed, and it works.
-cost() {
-    [ -x "$BUILD/bench/efasim_cost" ] || skip_here "efasim_cost was not built"
-    "$BUILD/bench/efasim_cost" || fail "status $?"
-}
-
 left_by_verbs() {
     nothing_left verbs_check 'process.*' || exit 1
 }
@@ -507,7 +501,6 @@ suite_run() {
     alone huge_pages 60 huge_check
     alone verbs_keeps_up 60 verbs_check 'keeps_up.*'
     alone verbs_event 60 verbs_check 'Event.*:event.*'
-    alone cost 60 cost
     alone_end
     check soak "$(full && echo 2000 || echo 60)" soak \
         "$(full && echo 1800 || { ci && echo 15 || echo 3; })"

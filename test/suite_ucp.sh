@@ -51,10 +51,10 @@ bench_run() {
     local out
     out=$(mktemp -d "$BUILD/bench_run.XXXXXX") # on the disk that chroots see
     trap 'rm -rf "$out"' EXIT
-    bash "$TEST_DIR/../bench/run.sh" --quick --no-install --only peers,intree_floors \
+    bash "$TEST_DIR/../bench/run.sh" --quick --no-install --only host,intree_floors \
         --out "$out" "$BUILD" || fail "status $?"
-    grep -A 6 '^## A connected peer' "$out/bench.txt" | grep -q '^| 10000 ' ||
-        fail "no figures of peers"
+    grep -A 6 '^## Within a host' "$out/bench.txt" | grep -q '^| 8 B, us .*[0-9] |$' ||
+        fail "no figures within a host"
     grep -q '^| tag_8 ' "$out/bench.txt" ||
         grep -qE '^- intree_floors: (it comes with|Debian sid is not)' "$out/bench.txt" ||
         fail "neither figures of in-tree srd nor why there are none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One side of bench/kv.py: `side.py BACKEND MEMORY SHAPES OPERATIONS PORT` has
+"""One side of bench/kv.py: `side.py MEMORY SHAPES OPERATIONS PORT` has
 the blocks, the same with ADDRESS behind it moves them and prints a line of JSON
 for each shape and operation. SHAPES: BLOCKSxBYTES,...; OPERATIONS: WRITE,READ
 
@@ -9,11 +9,8 @@ compared then (for perf). KV_ALONE: NIXL's thread of progress runs at the owner
 only. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
 with the handle of the transfer while UCX 1.23 may still read it."""
 
-import ctypes
-import glob
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -104,8 +101,7 @@ class Pool:
 def order_of(blocks):
     """Where the mover's blocks lie in the other's pool: nowhere two adjacent
     ones, which NIXL would join."""
-    order = numpy.random.default_rng(blocks).permutation(blocks)
-    return order
+    return numpy.random.default_rng(blocks).permutation(blocks)
 
 
 def counters():
@@ -210,31 +206,12 @@ def move(agent, kind, blocks, size, operations, channel, kept, seed):
     pool.release()
 
 
-def why_no_plugin(backend):
-    """The loader's words."""
-    wanted = f'libplugin_{backend}.so'
-    for folder in sys.path:
-        for path in glob.glob(f'{folder}/*nixl*.libs/nixl/{wanted}'):
-            try:
-                ctypes.CDLL(path)
-                return 'it can be loaded'
-            except OSError as error:
-                return re.sub(r'[^ ]*/', '', str(error))
-    return f'no {wanted}'
-
-
-def main(backend, memory, shapes, operations, port, address=None):
+def main(memory, shapes, operations, port, address=None):
     kind = {'host': HostMemory, 'gpu': DeviceMemory}[memory]
     channel = nixl_transfer.channel_open(address, int(port))
-    try:
-        agent = nixl_agent('b' if address else 'a',
-                           nixl_agent_config(
-                               enable_prog_thread=not (
-                                   address and 'KV_ALONE' in os.environ),
-                               backends=[backend]))
-    except Exception as error:  # NIXL's own, of its C++ library
-        sys.exit(f'side.py: no backend {backend}: {why_no_plugin(backend)} '
-                 f'({type(error).__name__})')
+    agent = nixl_agent('b' if address else 'a', nixl_agent_config(
+        enable_prog_thread=not (address and 'KV_ALONE' in os.environ),
+        backends=['UCX']))
     kept, seed = [], [os.getpid() << 20]
     for shape in shapes.split(','):
         blocks, size = (int(word) for word in shape.split('x'))

@@ -5,9 +5,7 @@
 #include <mpi.h>
 
 static int         peer;
-static MPI_Request requests[2][PAIR_SLOTS];
-static MPI_Request parked[PAIR_PARKED];
-static char        parked_data[8];
+static MPI_Request requests[2][PAIR_ALL];
 
 static void pair_mpi_open(void)
 {
@@ -17,29 +15,9 @@ static void pair_mpi_open(void)
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = !rank;
-    for (i = 0; i < PAIR_SLOTS; ++i) {
+    for (i = 0; i < PAIR_ALL; ++i) {
         requests[PAIR_SEND][i] = requests[PAIR_RECV][i] = MPI_REQUEST_NULL;
     }
-}
-
-static size_t pair_mpi_address(void *buffer)
-{
-    (void)buffer;
-    return 0;
-}
-
-static void pair_mpi_connect(const void *address, size_t length)
-{
-    (void)address;
-    (void)length;
-}
-
-/* The library registers. */
-static void pair_mpi_memory(pair_side_t side, void *data, size_t length)
-{
-    (void)side;
-    (void)data;
-    (void)length;
 }
 
 static void pair_mpi_send(unsigned slot, const void *data, size_t length,
@@ -69,23 +47,6 @@ static void pair_mpi_progress(void)
 {
 }
 
-static int pair_mpi_park(unsigned index, uint32_t tag)
-{
-    MPI_Irecv(parked_data, sizeof(parked_data), MPI_BYTE, peer, (int)tag,
-              MPI_COMM_WORLD, &parked[index]);
-    return 1;
-}
-
-static void pair_mpi_unpark(unsigned count)
-{
-    unsigned i;
-
-    for (i = 0; i < count; ++i) {
-        MPI_Cancel(&parked[i]);
-        MPI_Wait(&parked[i], MPI_STATUS_IGNORE);
-    }
-}
-
 static void pair_mpi_close(void)
 {
     MPI_Finalize();
@@ -94,14 +55,9 @@ static void pair_mpi_close(void)
 const pair_ops_t pair_ops = {
     .name     = "mpi",
     .open     = pair_mpi_open,
-    .address  = pair_mpi_address,
-    .connect  = pair_mpi_connect,
-    .memory   = pair_mpi_memory,
     .send     = pair_mpi_send,
     .recv     = pair_mpi_recv,
     .done     = pair_mpi_done,
     .progress = pair_mpi_progress,
-    .park     = pair_mpi_park,
-    .unpark   = pair_mpi_unpark,
     .close    = pair_mpi_close
 };

@@ -27,10 +27,8 @@ static struct fid_ep     *ep;
 static struct fid_av     *av;
 static struct fid_cq     *cq;
 static fi_addr_t          peer;
-static pair_ofi_slot_t    slots[2][PAIR_SLOTS];
-static pair_ofi_slot_t    parked[PAIR_PARKED];
+static pair_ofi_slot_t    slots[2][PAIR_ALL];
 static struct fid_mr     *memory[2]; /* of what is sent and received */
-static char              *memory_received;
 
 static void pair_ofi_check(ssize_t status, const char *what)
 {
@@ -78,17 +76,15 @@ static void pair_ofi_open(void)
     pair_ofi_check(fi_enable(ep), "fi_enable");
 }
 
-static size_t pair_ofi_address(void *buffer)
+static void pair_ofi_address(void *buffer)
 {
     size_t length = PAIR_ADDRESS;
 
     pair_ofi_check(fi_getname(&ep->fid, buffer, &length), "fi_getname");
-    return length;
 }
 
-static void pair_ofi_connect(const void *address, size_t length)
+static void pair_ofi_connect(const void *address)
 {
-    (void)length;
     if (fi_av_insert(av, address, 1, &peer, 0, NULL) != 1) {
         pair_fail("fi_av_insert", "refused");
     }
@@ -100,31 +96,20 @@ static void pair_ofi_memory(pair_side_t side, void *data, size_t length)
                              (side == PAIR_SEND) ? FI_SEND : FI_RECV, 0, side,
                              0, &memory[side], NULL),
                    "fi_mr_reg");
-    memory_received = data;
-}
-
-static void pair_ofi_broken(void)
-{
-    struct fi_cq_err_entry error = {0};
-
-    pair_ofi_check(fi_cq_readerr(cq, &error, 0), "fi_cq_readerr");
-    if (error.err == FI_ECANCELED) { /* a parked one */
-        ((pair_ofi_slot_t*)error.op_context)->done = 1;
-        return;
-    }
-    pair_fail("completion", fi_strerror(error.err));
 }
 
 static void pair_ofi_progress(void)
 {
     struct fi_cq_tagged_entry entry[PAIR_OFI_POLL];
+    struct fi_cq_err_entry    error = {0};
     ssize_t                   count = fi_cq_read(cq, entry, PAIR_OFI_POLL), i;
 
     for (i = 0; i < count; ++i) {
         ((pair_ofi_slot_t*)entry[i].op_context)->done = 1;
     }
     if (count == -FI_EAVAIL) {
-        pair_ofi_broken();
+        pair_ofi_check(fi_cq_readerr(cq, &error, 0), "fi_cq_readerr");
+        pair_fail("completion", fi_strerror(error.err));
     } else if (count != -FI_EAGAIN) {
         pair_ofi_check(count, "fi_cq_read");
     }
@@ -163,36 +148,6 @@ static int pair_ofi_done(pair_side_t side, unsigned slot)
     return slots[side][slot].done;
 }
 
-static int pair_ofi_park(unsigned index, uint32_t tag)
-{
-    ssize_t  status;
-    unsigned tries;
-
-    parked[index].done = 0;
-    for (tries = 0; tries < PAIR_OFI_EMPTY; ++tries) {
-        status = fi_trecv(ep, memory_received, 8, fi_mr_desc(memory[PAIR_RECV]),
-                          peer, tag, 0, &parked[index].context);
-        if (status != -FI_EAGAIN) {
-            pair_ofi_check(status, "fi_trecv");
-            return 1;
-        }
-        pair_ofi_progress();
-    }
-    return 0;
-}
-
-static void pair_ofi_unpark(unsigned count)
-{
-    unsigned i;
-
-    for (i = 0; i < count; ++i) {
-        pair_ofi_check(fi_cancel(&ep->fid, &parked[i].context), "fi_cancel");
-        while (!parked[i].done) {
-            pair_ofi_progress();
-        }
-    }
-}
-
 static void pair_ofi_close(void)
 {
     unsigned i;
@@ -221,7 +176,5 @@ const pair_ops_t pair_ops = {
     .recv     = pair_ofi_recv,
     .done     = pair_ofi_done,
     .progress = pair_ofi_progress,
-    .park     = pair_ofi_park,
-    .unpark   = pair_ofi_unpark,
     .close    = pair_ofi_close
 };

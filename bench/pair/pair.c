@@ -5,26 +5,30 @@
  * usage: pair-LIBRARY PORT [127.0.0.1] -- CASE...
  *   lat:SIZE                half the time of a round trip
  *   bw:SIZE:WINDOW          one way, so many sends in flight
- *   bi:SIZE:WINDOW          both ways
  *   tag:DEPTH:PERCENT       lat of 8 B behind so many posted receives, of which a
  *                           share is in the same bin of UCP's table of tags
  *   unexp:DEPTH:PERCENT     the same with messages that nobody receives
- * The client (with the server's address, this host's) prints a line for each case: CASE, then
- * median and mean in microseconds (lat), or messages and megabytes a second, all
- * ways together; then the share of a core that the sides got, the lesser of the
- * two (they never sleep, so less than 1 means a busy machine), and the part of
- * their time that the kernel had, the greater. At last what all cases sent, in
- * bytes. A case takes about PAIR_MS milliseconds. */
+ * The client (with the server's address, this host's) prints a line for each case:
+ * CASE, then median and mean in microseconds (lat), or messages and megabytes a
+ * second; then the share of a core that the sides got, the lesser of the two (they
+ * never sleep, so less than 1 means a busy machine), and the part of their time
+ * that the kernel had, the greater. At last what all cases sent, in bytes. A case
+ * takes about PAIR_MS milliseconds. */
 #define _GNU_SOURCE
 #include "pair.h"
+
+#include "apps/oob.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
+    PAIR_OOB      = 30,   /* seconds until the other side has come */
     PAIR_BINS     = 1021, /* of UCP's table of tags */
     PAIR_TAG      = 1,    /* its bin: tag modulo bins */
     PAIR_TAG_ACK  = 3,
@@ -44,17 +48,52 @@ static unsigned long long payload;
 static float              samples[PAIR_SAMPLES];
 static double             case_seconds = 0.1;
 
-static double pair_clock(clockid_t clock)
-{
-    struct timespec now;
+static int                pair_socket;
 
-    clock_gettime(clock, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
+void pair_fail(const char *what, const char *why)
+{
+    fprintf(stderr, "pair-%s: %s: %s\n", pair_ops.name, what, why);
+    exit(1);
+}
+
+static void pair_oob_send(const void *data, size_t length)
+{
+    if (oob_send(pair_socket, data, length) != 0) {
+        pair_fail("the other side", "it is gone");
+    }
+}
+
+/* The library goes on meanwhile: what the peer waits for may be in its hands. */
+static void pair_oob_recv(void *data, size_t length)
+{
+    size_t  got = 0;
+    ssize_t count;
+
+    while (got < length) {
+        count = recv(pair_socket, (char*)data + got, length - got,
+                     MSG_DONTWAIT);
+        if (count == 0) {
+            pair_fail("the other side", "it is gone");
+        }
+        got += (count > 0) ? count : 0;
+        pair_ops.progress();
+    }
+}
+
+void pair_oob_barrier(void)
+{
+    char byte = 0;
+
+    pair_oob_send(&byte, 1);
+    pair_oob_recv(&byte, 1);
 }
 
 static double pair_now(void)
 {
-    return pair_clock(CLOCK_MONOTONIC);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
 static void pair_wait(pair_side_t side, unsigned slot)
@@ -110,79 +149,28 @@ static double pair_trips(size_t size, unsigned long count)
     return before - start;
 }
 
-static void pair_stream_send(unsigned long i, unsigned window, size_t size)
+/* One way. Ends when the last message was received and the server said so. */
+static double pair_stream(size_t size, unsigned window, unsigned long count)
 {
-    unsigned slot = i % window;
-
-    if (i >= window) {
-        pair_wait(PAIR_SEND, slot);
-    }
-    pair_ops.send(slot, tx_data, size, PAIR_TAG);
-}
-
-static void pair_stream_recv(unsigned long i, unsigned long count,
-                             unsigned window, size_t size)
-{
-    unsigned slot = i % window;
-
-    pair_wait(PAIR_RECV, slot);
-    if (i + window < count) {
-        pair_ops.recv(slot, rx_data, size, PAIR_TAG);
-    }
-}
-
-/* Both directions in one loop: neither waits for the other as long as it has
- * room. */
-static void pair_stream_both(unsigned long count, unsigned window, size_t size)
-{
-    unsigned long sent = 0, received = 0;
-
-    while ((sent < count) || (received < count)) {
-        while ((sent < count) && ((sent < window) ||
-                                  pair_ops.done(PAIR_SEND, sent % window))) {
-            pair_ops.send(sent % window, tx_data, size, PAIR_TAG);
-            ++sent;
-            if (sent % window == 0) {
-                break;
-            }
-        }
-        while ((received < count) &&
-               pair_ops.done(PAIR_RECV, received % window)) {
-            if (received + window < count) {
-                pair_ops.recv(received % window, rx_data, size, PAIR_TAG);
-            }
-            ++received;
-        }
-        pair_ops.progress();
-    }
-}
-
-/* Ends when the last message was received and said so. */
-static double pair_stream(size_t size, unsigned window, unsigned long count,
-                          int both)
-{
-    unsigned long i;
     unsigned      slots = (count < window) ? count : window;
+    pair_side_t   side  = is_client ? PAIR_SEND : PAIR_RECV;
+    unsigned long i;
     double        start;
 
-    for (i = 0; (i < slots) && (both || !is_client); ++i) {
+    for (i = 0; (i < slots) && !is_client; ++i) {
         pair_ops.recv(i, rx_data, size, PAIR_TAG);
     }
     pair_oob_barrier();
     start = pair_now();
-    if (both) {
-        pair_stream_both(count, window, size);
-    } else if (is_client) {
-        for (i = 0; i < count; ++i) {
-            pair_stream_send(i, window, size);
+    for (i = 0; i < count + slots; ++i) { /* at last none is under way */
+        if (i >= slots) {
+            pair_wait(side, i % slots);
         }
-    } else {
-        for (i = 0; i < count; ++i) {
-            pair_stream_recv(i, count, window, size);
+        if (is_client && (i < count)) {
+            pair_ops.send(i % slots, tx_data, size, PAIR_TAG);
+        } else if (!is_client && (i >= slots) && (i < count)) {
+            pair_ops.recv(i % slots, rx_data, size, PAIR_TAG);
         }
-    }
-    for (i = 0; (i < slots) && (both || is_client); ++i) {
-        pair_wait(PAIR_SEND, i);
     }
     if (is_client) {
         pair_ops.recv(0, rx_data, 1, PAIR_TAG_ACK);
@@ -191,17 +179,16 @@ static double pair_stream(size_t size, unsigned window, unsigned long count,
         pair_ops.send(0, tx_data, 1, PAIR_TAG_ACK);
         pair_wait(PAIR_SEND, 0);
     }
-    payload += (unsigned long long)count * size * (both ? 2 : 1);
+    payload += (unsigned long long)count * size;
     return pair_now() - start;
 }
 
 static double pair_once(const pair_case_t *item, unsigned long count)
 {
-    if (item->kind[0] == 'b') {
-        return pair_stream(item->size, item->window, count,
-                           !strcmp(item->kind, "bi"));
-    }
-    return pair_trips(!strcmp(item->kind, "lat") ? item->size : 8, count);
+    return !strcmp(item->kind, "bw") ?
+                   pair_stream(item->size, item->window, count) :
+                   pair_trips(!strcmp(item->kind, "lat") ? item->size : 8,
+                              count);
 }
 
 /* How many make a case last: the client measures a few, more and more of them,
@@ -268,13 +255,12 @@ static void pair_print_usage(pair_usage_t since)
 static void pair_measure(const pair_case_t *item)
 {
     unsigned long count = pair_calibrate(item), kept;
-    unsigned long ways  = strcmp(item->kind, "bi") ? 1 : 2;
     pair_usage_t  since = pair_used();
     double        took  = pair_once(item, count);
 
-    if (is_client && (item->kind[0] == 'b')) {
-        printf("%s %.1f %.3f", item->text, ways * count / took,
-               ways * count / took * item->size / 1e6);
+    if (is_client && !strcmp(item->kind, "bw")) {
+        printf("%s %.1f %.3f", item->text, count / took,
+               count / took * item->size / 1e6);
     } else if (is_client) {
         kept = (count < PAIR_SAMPLES) ? count : PAIR_SAMPLES;
         qsort(samples, kept, sizeof(samples[0]), pair_compare);
@@ -294,55 +280,42 @@ static uint32_t pair_parked_tag(unsigned i, unsigned percent)
     return PAIR_BINS * (i + 1) + 10 + i % (PAIR_BINS - 20);
 }
 
-static void pair_unexpected(unsigned depth, unsigned percent)
+static void pair_park_send(const pair_case_t *item)
 {
     unsigned i;
 
-    for (i = 0; i < depth; ++i) {
-        pair_ops.send(0, tx_data, 8, pair_parked_tag(i, percent));
+    for (i = 0; i < item->size; ++i) {
+        pair_ops.send(0, tx_data, 8, pair_parked_tag(i, item->window));
         pair_wait(PAIR_SEND, 0);
     }
-    payload += 16ull * depth;
+    payload += 16ull * item->size;
     pair_oob_barrier();
-    pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 4);
+    pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 4); /* all came */
 }
 
-static void pair_unexpected_drain(unsigned depth, unsigned percent)
+static void pair_park_recv(const pair_case_t *item)
 {
     unsigned i;
 
-    for (i = 0; i < depth; ++i) {
-        pair_ops.recv(0, rx_data, 8, pair_parked_tag(i, percent));
-        pair_wait(PAIR_RECV, 0);
+    for (i = 0; i < item->size; ++i) {
+        pair_ops.recv(PAIR_SLOTS + i, rx_data, 8,
+                      pair_parked_tag(i, item->window));
     }
 }
 
-/* Both sides park alike, or neither measures. */
+/* Messages that are sent behind the receives end them, and the other way round. */
 static void pair_matching(const pair_case_t *item)
 {
-    int      unexpected = item->kind[0] == 'u', there = 1, peer;
-    unsigned i          = 0;
+    int      unexpected = item->kind[0] == 'u';
+    unsigned i;
 
-    if (unexpected) {
-        pair_unexpected(item->size, item->window);
-    } else {
-        while ((i < item->size) && there) {
-            there = pair_ops.park(i, pair_parked_tag(i, item->window));
-            i    += there;
-        }
-    }
-    pair_oob_send(&there, sizeof(there));
-    pair_oob_recv(&peer, sizeof(peer));
-    if (there && peer) {
-        pair_measure(item);
-    } else if (is_client) {
-        printf("%s na na na na\n", item->text);
-    }
+    (unexpected ? pair_park_send : pair_park_recv)(item);
     pair_oob_barrier();
-    if (unexpected) {
-        pair_unexpected_drain(item->size, item->window);
-    } else {
-        pair_ops.unpark(i);
+    pair_measure(item);
+    pair_oob_barrier();
+    (unexpected ? pair_park_recv : pair_park_send)(item);
+    for (i = 0; i < item->size; ++i) {
+        pair_wait(PAIR_RECV, PAIR_SLOTS + i);
     }
     pair_oob_barrier();
 }
@@ -367,19 +340,21 @@ static void pair_run(const char *text)
     }
 }
 
-static void pair_connect(void)
+static void pair_connect(unsigned port)
 {
     static char mine[PAIR_ADDRESS], theirs[PAIR_ADDRESS];
-    size_t      length = pair_ops.address(mine), other;
 
-    pair_oob_send(&length, sizeof(length));
-    pair_oob_recv(&other, sizeof(other));
-    if (other > sizeof(theirs)) {
-        pair_fail("address", "too long");
+    pair_socket = is_client ? oob_connect(port, PAIR_OOB) :
+                              oob_accept(port, PAIR_OOB);
+    if (pair_socket < 0) {
+        pair_fail("connect", "nobody is there");
     }
-    pair_oob_send(mine, length);
-    pair_oob_recv(theirs, other);
-    pair_ops.connect(theirs, other);
+    if (pair_ops.address != NULL) {
+        pair_ops.address(mine);
+        pair_oob_send(mine, sizeof(mine));
+        pair_oob_recv(theirs, sizeof(theirs));
+        pair_ops.connect(theirs);
+    }
 }
 
 int main(int argc, char **argv)
@@ -405,10 +380,11 @@ int main(int argc, char **argv)
     memset(tx_data, 1, PAIR_LARGEST);
     memset(rx_data, 2, PAIR_LARGEST);
     pair_ops.open();
-    pair_ops.memory(PAIR_SEND, tx_data, PAIR_LARGEST);
-    pair_ops.memory(PAIR_RECV, rx_data, PAIR_LARGEST);
-    pair_oob_open(is_client, atoi(argv[1]));
-    pair_connect();
+    if (pair_ops.memory != NULL) {
+        pair_ops.memory(PAIR_SEND, tx_data, PAIR_LARGEST);
+        pair_ops.memory(PAIR_RECV, rx_data, PAIR_LARGEST);
+    }
+    pair_connect(atoi(argv[1]));
     pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 1000);
     for (; i < argc; ++i) {
         pair_run(argv[i]);
@@ -418,6 +394,6 @@ int main(int argc, char **argv)
         printf("payload %llu\n", payload);
     }
     pair_ops.close();
-    pair_oob_close();
+    close(pair_socket);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two processes that measure one library: what each back end offers. Tags of
- * 32 bits; slots are requests, of which each direction has PAIR_SLOTS. */
+ * 32 bits; slots are requests, of which each direction has PAIR_SLOTS, and as
+ * many receives more as the deepest queue has. */
 #ifndef BENCH_PAIR_H_
 #define BENCH_PAIR_H_
 
@@ -10,6 +11,7 @@
 enum {
     PAIR_SLOTS   = 64,     /* the widest window */
     PAIR_PARKED  = 32768,  /* the deepest queue */
+    PAIR_ALL     = PAIR_SLOTS + PAIR_PARKED,
     PAIR_ADDRESS = 4096
 };
 
@@ -21,12 +23,14 @@ typedef struct pair_ops {
 
     void       (*open)(void);
 
-    /* Writes this process's address, at most PAIR_ADDRESS bytes. */
-    size_t     (*address)(void *buffer);
+    /* Writes this process's address, at most PAIR_ADDRESS bytes. NULL, and connect,
+     * where the library connects by itself. */
+    void       (*address)(void *buffer);
 
-    void       (*connect)(const void *address, size_t length);
+    void       (*connect)(const void *address);
 
-    /* All messages lie in one of two such ranges, first those sent. */
+    /* All messages lie in one of two such ranges, first those sent. NULL where the
+     * library registers. */
     void       (*memory)(pair_side_t side, void *data, size_t length);
 
     void       (*send)(unsigned slot, const void *data, size_t length,
@@ -39,11 +43,6 @@ typedef struct pair_ops {
 
     void       (*progress)(void);
 
-    /* Posts a receive of 8 bytes that stays until all are unparked; 0 when the
-     * library has room for no more of them. */
-    int        (*park)(unsigned index, uint32_t tag);
-    void       (*unpark)(unsigned count);
-
     void       (*close)(void);
 } pair_ops_t;
 
@@ -51,11 +50,7 @@ extern const pair_ops_t pair_ops;
 
 void pair_fail(const char *what, const char *why) __attribute__((noreturn));
 
-/* Through a socket of their own, both on this host. */
-void pair_oob_open(int is_client, unsigned port);
-void pair_oob_send(const void *data, size_t length);
-void pair_oob_recv(void *data, size_t length);
+/* Until the other side is here, too. */
 void pair_oob_barrier(void);
-void pair_oob_close(void);
 
 #endif

@@ -15,9 +15,7 @@ typedef struct pair_ucp_slot {
 static ucp_context_h   context;
 static ucp_worker_h    worker;
 static ucp_ep_h        ep;
-static pair_ucp_slot_t slots[2][PAIR_SLOTS];
-static void           *parked[PAIR_PARKED];
-static uint64_t        parked_data;
+static pair_ucp_slot_t slots[2][PAIR_ALL];
 
 static void pair_ucp_check(ucs_status_t status, const char *what)
 {
@@ -26,9 +24,9 @@ static void pair_ucp_check(ucs_status_t status, const char *what)
     }
 }
 
-static void pair_ucp_sent(void *request, ucs_status_t status, void *slot)
+static void pair_ucp_complete(void *request, ucs_status_t status, void *slot)
 {
-    pair_ucp_check(status, "send");
+    pair_ucp_check(status, "operation");
     ((pair_ucp_slot_t*)slot)->done = 1;
     ucp_request_free(request);
 }
@@ -37,12 +35,7 @@ static void pair_ucp_received(void *request, ucs_status_t status,
                               const ucp_tag_recv_info_t *info, void *slot)
 {
     (void)info;
-    if (slot == NULL) { /* a parked one, cancelled */
-        return;
-    }
-    pair_ucp_check(status, "receive");
-    ((pair_ucp_slot_t*)slot)->done = 1;
-    ucp_request_free(request);
+    pair_ucp_complete(request, status, slot);
 }
 
 static void pair_ucp_open(void)
@@ -52,7 +45,7 @@ static void pair_ucp_open(void)
                    "worker");
 }
 
-static size_t pair_ucp_address(void *buffer)
+static void pair_ucp_address(void *buffer)
 {
     ucp_address_t *address;
     size_t         length;
@@ -64,25 +57,15 @@ static size_t pair_ucp_address(void *buffer)
     }
     memcpy(buffer, address, length);
     ucp_worker_release_address(worker, address);
-    return length;
 }
 
-static void pair_ucp_connect(const void *address, size_t length)
+static void pair_ucp_connect(const void *address)
 {
     ucp_ep_params_t params = {0};
 
-    (void)length;
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address    = address;
     pair_ucp_check(ucp_ep_create(worker, &params, &ep), "endpoint");
-}
-
-/* UCP registers, and keeps what it registered. */
-static void pair_ucp_memory(pair_side_t side, void *data, size_t length)
-{
-    (void)side;
-    (void)data;
-    (void)length;
 }
 
 /* NULL: it is complete already. */
@@ -96,40 +79,38 @@ static void pair_ucp_started(void *request, pair_ucp_slot_t *slot,
     }
 }
 
-static void pair_ucp_send(unsigned slot, const void *data, size_t length,
-                          uint32_t tag)
-{
-    static const ucp_request_param_t prototype = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send      = pair_ucp_sent
-    };
-    ucp_request_param_t param = prototype;
-
-    param.user_data             = &slots[PAIR_SEND][slot];
-    slots[PAIR_SEND][slot].done = 0;
-    pair_ucp_started(ucp_tag_send_nbx(ep, data, length, tag, &param),
-                     &slots[PAIR_SEND][slot], "send");
-}
-
-static void *pair_ucp_post(void *data, size_t length, uint32_t tag, void *slot)
+static ucp_request_param_t pair_ucp_param(pair_ucp_slot_t *slot)
 {
     ucp_request_param_t param;
 
+    slot->done         = 0;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                         UCP_OP_ATTR_FIELD_USER_DATA |
-                         UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-    param.cb.recv      = pair_ucp_received;
+                         UCP_OP_ATTR_FIELD_USER_DATA;
     param.user_data    = slot;
-    return ucp_tag_recv_nbx(worker, data, length, tag, UINT64_MAX, &param);
+    return param;
 }
 
-static void pair_ucp_recv(unsigned slot, void *data, size_t length,
+static void pair_ucp_send(unsigned index, const void *data, size_t length,
                           uint32_t tag)
 {
-    slots[PAIR_RECV][slot].done = 0;
-    pair_ucp_started(pair_ucp_post(data, length, tag, &slots[PAIR_RECV][slot]),
-                     &slots[PAIR_RECV][slot], "receive");
+    pair_ucp_slot_t    *slot  = &slots[PAIR_SEND][index];
+    ucp_request_param_t param = pair_ucp_param(slot);
+
+    param.cb.send = pair_ucp_complete;
+    pair_ucp_started(ucp_tag_send_nbx(ep, data, length, tag, &param), slot,
+                     "send");
+}
+
+static void pair_ucp_recv(unsigned index, void *data, size_t length,
+                          uint32_t tag)
+{
+    pair_ucp_slot_t    *slot  = &slots[PAIR_RECV][index];
+    ucp_request_param_t param = pair_ucp_param(slot);
+
+    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param.cb.recv       = pair_ucp_received;
+    pair_ucp_started(ucp_tag_recv_nbx(worker, data, length, tag, UINT64_MAX,
+                                      &param), slot, "receive");
 }
 
 static int pair_ucp_done(pair_side_t side, unsigned slot)
@@ -140,25 +121,6 @@ static int pair_ucp_done(pair_side_t side, unsigned slot)
 static void pair_ucp_progress(void)
 {
     ucp_worker_progress(worker);
-}
-
-static int pair_ucp_park(unsigned index, uint32_t tag)
-{
-    parked[index] = pair_ucp_post(&parked_data, sizeof(parked_data), tag, NULL);
-    return UCS_PTR_IS_PTR(parked[index]);
-}
-
-static void pair_ucp_unpark(unsigned count)
-{
-    unsigned i;
-
-    for (i = 0; i < count; ++i) {
-        ucp_request_cancel(worker, parked[i]);
-        while (ucp_request_check_status(parked[i]) == UCS_INPROGRESS) {
-            ucp_worker_progress(worker);
-        }
-        ucp_request_free(parked[i]);
-    }
 }
 
 static void pair_ucp_close(void)
@@ -183,12 +145,9 @@ const pair_ops_t pair_ops = {
     .open     = pair_ucp_open,
     .address  = pair_ucp_address,
     .connect  = pair_ucp_connect,
-    .memory   = pair_ucp_memory,
     .send     = pair_ucp_send,
     .recv     = pair_ucp_recv,
     .done     = pair_ucp_done,
     .progress = pair_ucp_progress,
-    .park     = pair_ucp_park,
-    .unpark   = pair_ucp_unpark,
     .close    = pair_ucp_close
 };

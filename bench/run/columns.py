@@ -1,134 +1,255 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs that are compared, and those that this machine has."""
+"""The programs that are compared, and those that this machine has. A column
+measures four figures of each case (bench/pair/pair.c says which)."""
+import glob
 import os
+import platform
+import re
+import shutil
 import subprocess
 
-from launch import (TOP, Failed, check_bytes, free_port, read_pair,
-                    read_payload)
-
-CHROOT = os.path.join(TOP, "contrib", "ci", "chroot.sh")
+from launch import CACHE, CHROOT, Failed, Missing, free_port, payload_of
 
 
 class Column:
     """One library or transport under bench/pair."""
 
-    def __init__(self, name, label, program, env=(), srdrun=False,
-                 nodes=(0, 1), over_device=True, prefix=()):
+    def __init__(self, name, label, program="pair-ucp", env=(), srdrun=False,
+                 nodes=(0, 1), over_device=True, prefix=(), options=()):
         self.name, self.label, self.program = name, label, program
-        self.env, self.srdrun, self.nodes = env, srdrun, nodes
-        self.over_device, self.prefix = over_device, prefix
+        self.env, self.srdrun, self.nodes = [*env], srdrun, nodes
+        self.over_device, self.prefix, self.options = over_device, prefix, options
 
-    def measure(self, bench, cases, options=(), env=()):
-        before = [bench.srdrun] if self.srdrun else []
-        figures, counters, payload = bench.pair(
-            self.program, cases, before=before, nodes=self.nodes,
-            env=[*self.env, *env], options=options, prefix=self.prefix)
-        check_bytes(counters, payload, self.over_device)
-        return figures, counters
+    def measure(self, bench, cases):
+        """{case: (four figures)}"""
+        text, counters = self.run(bench, cases, free_port(), {
+            "prefix": self.prefix, "options": self.options,
+            "env": [f"PAIR_MS={bench.milliseconds}", *self.env]})
+        counters.check(payload_of(text), self.over_device)
+        self.check(counters)
+        found = {words[0]: tuple(map(float, words[1:]))
+                 for words in map(str.split, text.splitlines())
+                 if len(words) == 5 and words[0] in cases}
+        missing = [case for case in cases if case not in found]
+        if missing:
+            raise Failed(f"no figure for {missing[0]}")
+        return found
+
+    def command(self, bench, port):
+        return [*[bench.srdrun] * self.srdrun, bench.program(self.program),
+                str(port)]
+
+    def run(self, bench, cases, port, where):
+        command = self.command(bench, port)
+        return bench.two([*command, "--", *cases],
+                         [*command, "127.0.0.1", "--", *cases], port,
+                         self.nodes, **where)
+
+    def check(self, counters):
+        pass
+
+
+class Rails(Column):
+    """srd over COUNT devices; each has its share of the bytes."""
+
+    def __init__(self, count):
+        super().__init__(f"rails{count}", f"srd, devices: {count}", srdrun=True,
+                         env=["UCX_TLS=srd", f"UCX_MAX_RNDV_RAILS={count}",
+                              "UCX_RNDV_THRESH=65536"],
+                         options=["--devices", str(count)])
+        self.count = count
+
+    def check(self, counters):
+        names = {values["device"] for values in counters.devices}
+        shares = [counters.total("rdma_read_bytes", name) for name in names]
+        if len(names) != self.count or min(shares) * self.count * 2 < sum(shares):
+            raise Failed(f"the devices read {sorted(shares)} bytes")
 
 
 class MpiColumn(Column):
     """The same program over MPI: mpirun starts both sides."""
 
-    def measure(self, bench, cases, options=(), env=()):
-        port = str(free_port())
-        run = ["mpirun", "--oversubscribe", "--bind-to", "core"]
+    def run(self, bench, cases, port, where):
+        words = ["mpirun", "--oversubscribe", "--bind-to", "core"]
         if os.geteuid() == 0:
-            run.append("--allow-run-as-root")
+            words.append("--allow-run-as-root")
         for word in self.env:
-            run += (["-x", word] if word.startswith("UCX_")
-                    else ["--mca", *word.split("=", 1)])
-        inner = [bench.efasim, "run", "--per-node", "1", "--"]
-        inner += [bench.srdrun] if self.srdrun else []
-        inner += [bench.program(self.program), port]
-        command = [*run, "-np", "1", *inner, "--", *cases, ":", "-np", "1",
-                   *inner, "127.0.0.1", "--", *cases]
-        text, counters = bench.fabric(
-            command, options=options,
-            env=[f"PAIR_MS={bench.milliseconds}",
-                 "UCX_WARN_UNUSED_ENV_VARS=n", *env])
-        check_bytes(counters, read_payload(text), self.over_device)
-        return read_pair(text, cases), counters
+            words += (["-x", word] if word.startswith("UCX_")
+                      else ["--mca", *word.split("=", 1)])
+        inner = [bench.efasim, "run", "--per-node", "1", "--",
+                 *self.command(bench, port)]
+        return bench.fabric([*words, "-np", "1", *inner, "--", *cases, ":", "-np",
+                             "1", *inner, "127.0.0.1", "--", *cases], **where)
 
 
-def direct_reason(bench):
+class Perftest:
+    """Raw verbs: perftest's programs over SRD queue pairs, a run for each case.
+    Messages go in one packet, of 8928 bytes at most; what is larger is read (RDMA
+    READ)."""
+    name, label = "verbs", "raw verbs (perftest)"
+
+    def measure(self, bench, cases):
+        figures = {}
+        for case in cases:
+            kind, size, *window = case.split(":")
+            figures[case] = (*self.tries(bench, kind, int(size), *window), None,
+                             None)
+        return figures
+
+    def tries(self, *arguments):
+        """It gives up now and then ("Can't produce a report")."""
+        for left in (2, 1, 0):
+            try:
+                return self.once(*arguments)
+            except Failed:
+                if not left:
+                    raise
+        return None
+
+    def once(self, bench, kind, size, window=1):
+        what, window = "send" if size <= 8192 else "read", int(window)
+        count = max(5, int(bench.milliseconds / 1e3 / (0.5e-6 + size / 8e9)))
+        if kind == "lat":
+            count, options = min(count, 20000), []
+        else:
+            count = max(count, window + 1)
+            options = ["-t", str(window), "--report_gbits"]
+            if what == "send":
+                options += ["-r", str(max(512, window)), "-Q", "1"]
+            elif window > 16:
+                options[1] = "16"
+        port = free_port()
+        command = [f"ib_{what}_{kind}", "-c", "SRD", "-d", "rdmap0s6", "-x", "0",
+                   "-p", str(port), "-s", str(size), "-n", str(count), *options]
+        text, counters = bench.two(command, [*command, "127.0.0.1"], port)
+        counters.check(size * count, True)
+        lines = re.findall(r"^ +(\d+ +\d+ .*)$", text, re.M)
+        if not lines:
+            raise Failed(f"{command[0]} printed no figures")
+        words = [float(word) for word in lines[-1].split()]
+        if kind == "lat": # microseconds: median and mean
+            return words[4], words[5]
+        bytes_a_second = words[3] * 1e9 / 8
+        return bytes_a_second / size, bytes_a_second / 1e6
+
+
+def is_sid_made():
+    return subprocess.run([CHROOT, "--made", "sid"], check=False,
+                          capture_output=True).returncode == 0
+
+
+def in_sid(bench, libraries="/opt/ucx-1.13/lib", folders=()):
+    binds = [word for folder in (bench.build, bench.work, *folders)
+             for word in ("--bind", folder)]
+    return [CHROOT, *binds, "sid", "--", "env", f"LD_LIBRARY_PATH={libraries}"]
+
+
+def why_not_direct(bench):
     """Why the direct path cannot be measured; None if it can."""
     shown = subprocess.run([bench.srdrun, "ucx_info", "-cf"],
                            capture_output=True, text=True, check=False)
     if "UCX_EFA_DIRECT" not in shown.stdout:
         return "this build has no UCX_EFA_DIRECT"
-    made = subprocess.run([CHROOT, "--made", "sid"], check=False,
-                          capture_output=True)
-    if made.returncode == 0:
+    if is_sid_made():
         return None
     if bench.quick:
         return ("it needs rdma-core 59: contrib/ci/chroot.sh sid makes a system "
                 "that has it, and the run without --quick makes that")
     made = subprocess.run([CHROOT, "sid"], capture_output=True, text=True,
                           check=False)
-    if made.returncode:
-        return f"it needs rdma-core 59: {made.stderr.strip()[-100:]}"
-    return None
-
-
-def in_sid(bench):
-    return [CHROOT, "--bind", bench.build, "--bind", bench.work, "sid", "--",
-            "env", "LD_LIBRARY_PATH=/opt/ucx-1.13/lib"]
+    return (f"it needs rdma-core 59: {made.stderr.strip()[-100:]}"
+            if made.returncode else None)
 
 
 def all_columns(bench):
     """([columns], {name: why not}, [names of those that are here and fail])"""
-    columns = [
-        Column("srd", "srd", "pair-ucp", ["UCX_TLS=srd"], True),
-        Column("ud", "ud", "pair-ucp", ["UCX_TLS=ud"], True),
-        Column("tcp", "UCX tcp", "pair-ucp", ["UCX_TLS=tcp"],
-               over_device=False),
-        Column("sm", "UCX sm", "pair-ucp", ["UCX_TLS=sm,self"], nodes=(0, 0),
-               over_device=False),
-    ]
-    without = {}
-    why = direct_reason(bench)
+    without, columns = {}, [
+        Column("srd", "srd", env=["UCX_TLS=srd"], srdrun=True),
+        Column("ud", "ud", env=["UCX_TLS=ud"], srdrun=True),
+        Column("tcp", "UCX tcp", env=["UCX_TLS=tcp"], over_device=False)]
+    why = why_not_direct(bench)
     if why is None:
-        sid = in_sid(bench)
         columns[1:1] = [
-            Column("direct", "srd direct", "pair-ucp",
-                   ["UCX_TLS=srd", "UCX_EFA_DIRECT=y"], True, prefix=sid),
-            Column("verbs65", "srd, rdma-core of sid", "pair-ucp",
-                   ["UCX_TLS=srd", "UCX_EFA_DIRECT=n"], True, prefix=sid)]
+            Column(name, label, env=["UCX_TLS=srd", f"UCX_EFA_DIRECT={direct}"],
+                   srdrun=True, prefix=in_sid(bench))
+            for name, label, direct in
+            (("direct", "srd direct", "y"),
+             ("verbs65", "srd, rdma-core of sid", "n"))]
     else:
         without["direct"] = why
+    if shutil.which("ib_send_lat"):
+        columns.insert(0, Perftest())
+    else:
+        without["verbs"] = "perftest is missing"
     if os.access(bench.program("pair-ofi"), os.X_OK):
         columns.append(Column("ofi", "libfabric efa", "pair-ofi"))
     else:
         without["ofi"] = "pair-ofi was not built: libfabric-dev is missing"
-    columns += mpi_columns(bench, without)
-    there = probe(bench, columns, without)
+    if os.access(bench.program("pair-mpi"), os.X_OK):
+        columns += [
+            MpiColumn("mpi_srd", "Open MPI, ucx srd", "pair-mpi", [
+                "pml=ucx", "pml_ucx_tls=any", "pml_ucx_devices=any",
+                "UCX_TLS=srd,self"], True),
+            MpiColumn("mpi_ofi", "Open MPI, mtl/ofi efa", "pair-mpi", [
+                "pml=cm", "mtl=ofi", "btl=self", "mtl_ofi_provider_include=efa",
+                "opal_common_ofi_provider_include=efa"])]
+    else:
+        without["mpi"] = "pair-mpi was not built: libopenmpi-dev is missing"
+    there = []
+    for column in columns: # that get a message through
+        try:
+            column.measure(bench, ["lat:8"])
+            there.append(column)
+        except Failed as error:
+            without[column.name] = str(error)
     return there, without, [column.name for column in columns
                             if column not in there]
 
 
-def mpi_columns(bench, without):
-    if not os.access(bench.program("pair-mpi"), os.X_OK):
-        without["mpi"] = "pair-mpi was not built: libopenmpi-dev is missing"
-        return []
-    return [
-        MpiColumn("mpi_srd", "Open MPI, ucx srd", "pair-mpi",
-                  ["pml=ucx", "pml_ucx_tls=any", "pml_ucx_devices=any",
-                   "UCX_TLS=srd,self"], True),
-        MpiColumn("mpi_ofi", "Open MPI, mtl/ofi efa", "pair-mpi",
-                  ["pml=cm", "mtl=ofi", "btl=self",
-                   "mtl_ofi_provider_include=efa",
-                   "opal_common_ofi_provider_include=efa"]),
-    ]
+# UCX's own srd beside this module: the UCX that PyPI's nixl wheel brings with it, one
+# libucp for both, over the libefa of Debian sid.
+RIVALS = {"intree": "UCX's own srd", "srd": "srd", "direct": "srd direct",
+          "early": "srd direct, UCX_RNDV_THRESH=32k"}
+WHOLE = ("intree", "srd", "direct") # whose instructions and CPU are counted
 
 
-def probe(bench, columns, without):
-    """Those that get a message through."""
-    good = []
-    for column in columns:
-        try:
-            column.measure(bench, ["lat:8"])
-            good.append(column)
-        except Failed as error:
-            without[column.name] = str(error)
-    return good
+def wheel(bench):
+    """The folder of the wheel's libraries, and one that has them under the names
+    that programs of others look for. The wheel's libibverbs looks for drivers
+    elsewhere: the system's stands for it."""
+    found = glob.glob(os.path.join(CACHE, "nixl", "lib", "python3*",
+                                   "site-packages", "nixl_cu*.libs"))
+    if not found:
+        raise Missing("it comes with PyPI's nixl: contrib/test.sh python "
+                     "fetches it")
+    source, folder = os.path.realpath(found[0]), os.path.join(bench.work, "wheel")
+    if os.path.isdir(folder):
+        return source, folder
+    os.makedirs(os.path.join(folder, "ucx"))
+    links = {f"lib{name}.so.0": glob.glob(f"{source}/lib{name}-*.so*")[0]
+             for name in ("ucp", "uct", "ucs", "ucm")}
+    for path in glob.glob(f"{source}/libibverbs-*.so*"):
+        links[os.path.basename(path)] = (
+            f"/usr/lib/{platform.machine()}-linux-gnu/libibverbs.so.1")
+    for path in glob.glob(f"{source}/ucx/*.so.0.0.0"):
+        name = os.path.join("ucx", os.path.basename(path))
+        links[name] = links[name.removesuffix(".0.0")] = path
+    for name, path in links.items():
+        os.symlink(path, os.path.join(folder, name))
+    return source, folder
+
+
+def rivals(bench, names=tuple(RIVALS), calls_device=False):
+    """calls_device: the program calls the emulated device (bench/twins.h)."""
+    source, folder = wheel(bench)
+    if not is_sid_made():
+        raise Missing("Debian sid is not made here: contrib/ci/chroot.sh sid")
+    env = {"intree": [], "srd": ["UCX_EFA_DIRECT=n"],
+           "direct": ["UCX_EFA_DIRECT=y"],
+           "early": ["UCX_EFA_DIRECT=y", "UCX_RNDV_THRESH=32k"]}
+    return [Column(name, RIVALS[name], env=["UCX_TLS=srd", *env[name]],
+                   srdrun=name != "intree",
+                   prefix=in_sid(bench, f"{folder}:{source}", [source]),
+                   options=["--device", "efa2", *["--no-strict-batch"] *
+                            (calls_device and name == "direct")])
+            for name in names]

@@ -17,49 +17,42 @@ import time
 import cachelines
 import columns
 import cpu
-import floors
-import perftest
 import report
-import sizes
 import studies
 import targets
-import wheel
-from launch import Bench, Failed, Missing
+from launch import TOP, Bench, Failed, Missing
 
 
-def first_line(*command):
+def output(*command):
     try:
         done = subprocess.run(command, capture_output=True, text=True,
                               check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return "not there"
-    return (done.stdout or done.stderr).strip().split("\n")[0]
+    return (done.stdout or done.stderr).strip()
+
+
+def found_in(pattern, text):
+    match = re.search(pattern, text, re.M)
+    return match.group(1) if match else ""
 
 
 def machine():
     """The machine on which the figures were taken."""
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        model = re.search(r"^model name\s*: (.*)$", file.read(), re.M)
-    libraries = {}
-    for name in ("libucp", "libefa", "libibverbs", "libfabric", "libmpi"):
-        files = subprocess.run(["ldconfig", "-p"], capture_output=True,
-                               text=True, check=False).stdout
-        match = re.search(rf"{name}\.so\.\d+ .*=> (\S+)", files)
-        libraries[name] = (os.path.basename(os.path.realpath(match.group(1)))
-                           if match else "not there")
-    with open("/etc/os-release", encoding="utf-8") as file:
-        system = re.search(r'^PRETTY_NAME="(.*)"', file.read(), re.M)
+    libraries = output("ldconfig", "-p")
     return {
-        "cpu": model.group(1) if model else platform.processor(),
+        "cpu": found_in(r"^model name\s*: (.*)$", output("cat", "/proc/cpuinfo")),
         "cores": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
-        "system": system.group(1) if system else "unknown",
+        "system": found_in(r'^PRETTY_NAME="(.*)"',
+                           output("cat", "/etc/os-release")),
         "load at start": os.getloadavg()[0],
-        "commit": first_line("git", "-C", columns.TOP, "describe", "--always",
-                             "--dirty"),
-        "UCX": first_line("ucx_info", "-v").lstrip("# "),
-        "Open MPI": first_line("mpirun", "--version"),
-        **libraries,
+        "commit": output("git", "-C", TOP, "describe", "--always", "--dirty"),
+        "UCX": output("ucx_info", "-v").split("\n")[0].lstrip("# "),
+        "Open MPI": output("mpirun", "--version").split("\n")[0],
+        **{name: os.path.basename(os.path.realpath(found_in(
+            rf"{name}\.so\.\d+ .*=> (\S+)", libraries) or "not there"))
+           for name in ("libucp", "libefa", "libibverbs", "libfabric", "libmpi")},
     }
 
 
@@ -67,31 +60,28 @@ class Run:
     """All that was found, and why the rest was not."""
 
     def __init__(self, bench, only):
-        self.bench, self.only, self.start = bench, only, time.time()
+        self.bench, self.only = bench, only
         self.found = {"machine": machine(), "quick": bench.quick,
                       "not measured": {}}
         self.unknown = [] # goals that may be lost: their measure failed
 
-    def say(self, text):
-        print(f"   {time.time() - self.start:6.0f} s  {text}", file=sys.stderr,
-              flush=True)
-
     def study(self, name, function, *arguments):
+        without = self.found["not measured"]
         if self.only and name not in self.only:
-            self.found["not measured"][name] = "not asked for (--only)"
+            without[name] = "not asked for (--only)"
             return
-        self.say(f"{name}:")
+        self.bench.say(f"{name}:")
         try:
             result = function(self.bench, *arguments)
         except (Failed, OSError, subprocess.SubprocessError) as error:
-            self.found["not measured"][name] = str(error)
+            without[name] = str(error)
             if not isinstance(error, Missing):
                 self.unknown += targets.unknown(name, None, {})
             return
         if isinstance(result, tuple):
             result, failures = result
-            self.found["not measured"].update(
-                {f"{name}, {key}": why for key, why in failures.items()})
+            without.update({f"{name}, {key}": why
+                            for key, why in failures.items()})
             self.unknown += targets.unknown(name, result, failures)
         self.found[name] = result
 
@@ -99,37 +89,26 @@ class Run:
         there, without, broken = columns.all_columns(self.bench)
         self.unknown += [name for name in broken if name in targets.ASKED]
         self.found["not measured"].update(without)
-        self.found["labels"] = {column.name: column.label for column in there}
-        why = perftest.reason()
-        if why:
-            self.found["not measured"]["verbs"] = why
-        else:
-            there.insert(0, perftest.Perftest())
-            self.found["labels"]["verbs"] = perftest.Perftest.label
-        quick, cases = self.bench.quick, {}
-        cases[""] = sizes.cases_of(quick)
-        cases["verbs"] = sizes.cases_of_perftest(quick)
-        self.study("ratios", targets.measure, there, self.say)
-        self.study("rails", studies.rails, self.say)
-        self.study("host", studies.host, there, self.say)
-        self.study("sizes", sizes.in_turn, there, cases, self.say)
-        self.study("matching", studies.tag_matching, there, self.say)
-        self.study("instructions", floors.transport)
-        self.study("floors_ns", floors.named_times)
-        self.study("floors_rdma", floors.with_rdma)
+        self.found["labels"] = self.bench.labels
+        self.study("ratios", studies.ratios, there)
+        self.study("rails", studies.rails)
+        self.study("host", studies.host, there)
+        self.study("sizes", studies.sizes, there)
+        self.study("matching", studies.matching, there)
+        self.study("instructions", studies.instructions)
+        self.study("floors", studies.operations)
         if "direct" not in without:
-            self.study("floors_direct", floors.direct)
-            self.study("instructions_direct", floors.transport, "--direct")
-        self.study("intree", wheel.beside, self.say)
-        self.study("intree_floors", wheel.instructions)
-        self.study("cpu", cpu.study, self.say)
-        self.study("floors", floors.operations) # the last: see profile()
-        self.study("peers", studies.peers)
-        if quick:
+            self.study("instructions_direct", studies.instructions, "--direct")
+            self.study("floors_direct", studies.floors_direct)
+        self.study("intree", studies.intree)
+        self.study("intree_floors", studies.intree_floors)
+        self.study("cpu", cpu.study)
+        if self.bench.quick:
             self.found["not measured"]["cachelines"] = "not with --quick"
         else:
             self.study("cachelines", cachelines.study)
-        self.found["seconds"] = round(time.time() - self.start)
+        self.found["seconds"] = round(time.time() - self.bench.start)
+        self.found["targets"] = targets.verdicts(self.found)
 
 
 def main():
@@ -146,10 +125,6 @@ def main():
         run = Run(Bench(build, options.quick, work),
                   [name for name in options.only.split(",") if name])
         run.all()
-        verdict = targets.verdicts(run.found)
-        run.found["targets"] = verdict
-        if any(not line["met"] for line in verdict):
-            run.found["profile"] = floors.profile(run.bench)
     with open(os.path.join(out, "bench.json"), "w", encoding="utf-8") as file:
         json.dump(run.found, file, indent=1)
     text = report.text(run.found)
@@ -162,12 +137,13 @@ def main():
     except ImportError as error:
         print(f"not drawn: {error} (Debian: python3-matplotlib)")
     print(f"written: {out}/bench.json, bench.txt and the plots")
+    lost = targets.lost(run.found["targets"])
     if run.unknown:
         sys.exit("run.sh: failed, so that goals may be lost (\"not measured\" says "
-                 "why): " + "; ".join(run.unknown + targets.lost(verdict)))
-    if targets.lost(verdict):
+                 "why): " + "; ".join(run.unknown + lost))
+    if lost:
         sys.exit("run.sh: lost, though it was met before (docs/BENCH.md, \"The "
-                 "goals\"): " + "; ".join(targets.lost(verdict)))
+                 "goals\"): " + "; ".join(lost))
 
 
 main()

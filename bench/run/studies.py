@@ -1,86 +1,207 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tag matching, several devices, traffic within a host."""
+"""The studies: cases, and competitors in turn, A B A B."""
+import glob
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import columns
 from columns import Column
-from launch import Failed
-from sizes import in_turn
+from launch import TOP, Failed, Missing
 
-DEPTHS = [1, 16, 128, 1024, 4096, 32768]
-SHARES = [0, 1, 10, 100]
+sys.path.append(os.path.join(TOP, "bench"))
+from instr_where import Profile # noqa: E402 (after its path)
+
+LATENCY, RATE = "lat:8", "bw:8:64"
+READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
+RIVAL_SIZES = [8, 4096, 65536, 1 << 20]
+# With the names that a wheel gives its libraries, and those of UCX's own srd.
+FLOORS = {"UCP": r"libuc[ps][-.]", "UCT": r"libuct[-.]",
+          "transport": r"libuct_srd\.so|libuct_ib_efa\.so|libuct_ib\.so",
+          "verbs": r"libibverbs|libefa\.|libefa-",
+          "device": r"libefasim", "libc": r"libc\.so|ld-linux|libc-|vdso"}
 
 
-def tag_cases(quick):
-    depths = [1, 1024, 32768] if quick else DEPTHS
-    shares = [0, 100] if quick else SHARES
-    kinds = ["tag"] if quick else ["tag", "unexp"]
-    return [f"{kind}:{depth}:{share}" for kind in kinds for depth in depths
-            for share in shares]
+def in_turn(bench, competitors, cases, rounds=None, times=1):
+    """({column: {case: [its figures in each round; None: it failed]}}, {column:
+    why}). CASES: a list, or one for each column, and for others that of "". Without
+    ROUNDS as many as there is time for."""
+    found, failures, start = {}, {}, time.time()
+    bench.milliseconds *= times
+    longest = math.inf if rounds else bench.longest
+    rounds = rounds or bench.rounds
+    bench.labels.update({column.name: column.label for column in competitors})
+    for number in range(rounds):
+        if number and time.time() - start > longest * number / (number + 1):
+            failures["rounds"] = (f"{rounds - number} of {rounds} rounds: the "
+                                  "machine is too busy")
+            break
+        for column in competitors:
+            bench.say(f"round {number + 1} of {rounds}: {column.label}")
+            wanted = cases
+            if isinstance(cases, dict):
+                wanted = cases.get(column.name, cases[""])
+            try:
+                figures = column.measure(bench, wanted)
+            except Failed as error:
+                failures[column.name] = f"{column.label}: {error}"
+                figures = {} # the round counts, else others would be its pairs
+            for case in wanted:
+                found.setdefault(column.name, {}).setdefault(case, []).append(
+                    figures.get(case))
+    bench.milliseconds //= times
+    return found, failures
 
 
-def tag_matching(bench, columns, say):
-    """UCP's queues of tags, over srd; libfabric's, which is a list, has room
-    for a limited number of receives."""
-    wanted = [column for column in columns
-              if column.name in ("srd", "direct", "ofi")]
+def some(competitors, *names):
+    return [column for column in competitors if column.name in names]
+
+
+def ratios(bench, there):
+    """The goals that compare."""
+    return in_turn(bench, some(there, "srd", "direct", "verbs", "ofi"),
+                   {"": [LATENCY, RATE, READ, READ_HALF],
+                    "ofi": [LATENCY, RATE, READ]}, 5, 3)
+
+
+def sizes(bench, there):
+    """Latency and bandwidth; in flight 64 messages, at most 64 MB. Raw verbs take a
+    run for each, so fewer of them."""
+    def cases(wanted):
+        return [f"lat:{size}" for size in wanted] + [
+            f"bw:{size}:{min(64, (64 << 20) // size)}" for size in wanted]
+
+    few = [8, 4096, 65536, 1 << 20]
     if bench.quick:
-        wanted = wanted[:1]
-    cases = {"": tag_cases(bench.quick)}
-    if not bench.quick:
-        cases["ofi"] = [f"tag:{depth}:{share}" for depth in (1, 128, 1024)
-                        for share in (0, 100)]
-    return in_turn(bench, wanted, cases, say)
+        return in_turn(bench, there, cases(few))
+    return in_turn(bench, there, {
+        "": cases([8, 64, 512, 4096, 8192, 65536, 1 << 18, 1 << 20, 4 << 20,
+                   16 << 20, 64 << 20]),
+        "verbs": cases([*few, 8192, 16 << 20])})
 
 
-class Rails:
-    """srd over N devices; each has its share of the bytes."""
+def matching(bench, there):
+    """UCP's queues of tags, over srd; libfabric's, which is a list, has room for a
+    limited number of receives. KIND:DEPTH:PERCENT"""
+    def cases(kinds, depths, shares):
+        return [f"{kind}:{depth}:{share}" for kind in kinds for depth in depths
+                for share in shares]
 
-    def __init__(self, count):
-        self.count, self.name = count, f"rails{count}"
-        self.label = f"srd, {count} device" + ("s" if count > 1 else "")
-
-    def measure(self, bench, cases, options=(), env=()):
-        column = Column(self.name, self.label, "pair-ucp", ["UCX_TLS=srd"],
-                        True)
-        figures, counters = column.measure(
-            bench, cases, options=["--devices", str(self.count)],
-            env=[f"UCX_MAX_RNDV_RAILS={self.count}", "UCX_RNDV_THRESH=65536"])
-        names = {values["device"] for values in counters.devices}
-        shares = [counters.total("rdma_read_bytes", name) for name in names]
-        if len(names) != self.count or min(shares) * self.count * 2 < sum(shares):
-            raise Failed(f"the devices read {sorted(shares)} bytes")
-        return figures, counters
+    if bench.quick:
+        return in_turn(bench, some(there, "srd"),
+                       cases(["tag"], [1, 1024, 32768], [0, 100]))
+    return in_turn(bench, some(there, "srd", "direct", "ofi"), {
+        "": cases(["tag", "unexp"], [1, 16, 128, 1024, 4096, 32768],
+                  [0, 1, 10, 100]),
+        "ofi": cases(["tag"], [1, 128, 1024], [0, 100])})
 
 
-def rails(bench, say):
-    counts = [1, 2] if bench.quick else [1, 2, 4]
-    size = 4 << 20
-    return in_turn(bench, [Rails(count) for count in counts],
-                   {"": [f"bw:{size}:8", f"bi:{size}:8"]}, say)
+def rails(bench):
+    return in_turn(bench, [columns.Rails(count) for count in
+                           ([1, 2] if bench.quick else [1, 2, 4])],
+                   ["bw:4194304:8"])
 
 
-HOST_CASES = ["lat:8", "bw:8:64", "lat:4096", "bw:65536:64", "bw:1048576:16"]
-
-
-def host(bench, columns, say):
+def host(bench, there):
     """Within a host: what srd in the list costs sm, and libfabric's efa with
     its own shared memory. Not a packet may cross the device."""
-    there = {column.name for column in columns}
-    wanted = [Column(name, label, "pair-ucp", [f"UCX_TLS={tls}"], srdrun,
-                     nodes=(0, 0), over_device=False)
-              for name, label, tls, srdrun in
-              (("host_sm", "sm,self", "sm,self", False),
-               ("host_srd", "srd,sm,self", "srd,sm,self", True))]
-    if "ofi" in there:
+    within = {"nodes": (0, 0), "over_device": False}
+    wanted = [Column(name, tls, env=[f"UCX_TLS={tls}"], srdrun=srdrun, **within)
+              for name, tls, srdrun in (("host_sm", "sm,self", False),
+                                        ("host_srd", "srd,sm,self", True))]
+    if some(there, "ofi"):
         wanted.append(Column("host_ofi", "libfabric efa with its shm",
-                             "pair-ofi", nodes=(0, 0), over_device=False))
-    return in_turn(bench, wanted, {"": HOST_CASES}, say)
+                             "pair-ofi", **within))
+    return in_turn(bench, wanted, [LATENCY, RATE, "lat:4096", "bw:65536:64",
+                                   READ])
 
 
-def peers(bench):
-    """{number: [bytes, create, connect, close]} of bench/peers"""
-    numbers = ["1", "100", "10000"]
-    text, counters = bench.fabric([bench.srdrun, bench.program("peers"),
-                                   *numbers])
-    if counters.total("tx_pkts") < sum(map(int, numbers)):
-        raise Failed("fewer packets than peers")
-    return {words[0]: [float(word) for word in words[1:]]
-            for words in map(str.split, text.splitlines()) if len(words) == 5}
+def intree(bench):
+    return in_turn(bench, columns.rivals(bench),
+                   [f"lat:{size}" for size in RIVAL_SIZES] +
+                   [f"bw:{size}:32" for size in RIVAL_SIZES])
+
+
+def split(path, count, poll):
+    """Instructions of one operation on each floor, and the polls of libefa that only
+    the emulated device makes (instr_where.py), which cost POLL each."""
+    profile = Profile(path, [None])
+    again = profile.polls_again(None)
+    found = {name: profile.total(None, pattern) / count
+             for name, pattern in FLOORS.items()}
+    found["verbs"] -= again * poll / count
+    return found, again / count
+
+
+def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
+               arguments=("16",)):
+    """{phase of bench/floors: {floor: instructions}}"""
+    if not shutil.which("valgrind"):
+        raise Missing("valgrind is missing")
+    out = os.path.join(bench.work, "callgrind.floors")
+    for old in glob.glob(out + "*"):
+        os.unlink(old)
+    text, _ = bench.fabric(
+        [*[bench.srdrun] * srdrun, "valgrind", "--tool=callgrind",
+         "--collect-atstart=no", "--dump-instr=yes",
+         f"--callgrind-out-file={out}", bench.program("floors"), *arguments],
+        prefix=prefix, env=env, limit=200, options=options)
+    counts = {words[0]: int(words[1]) for words in
+              map(str.split, text.splitlines()) if len(words) == 2}
+    paths = {}
+    for path in glob.glob(out + ".*"):
+        with open(path, encoding="utf-8") as file:
+            match = re.search(r"Client Request: (\w+)", file.read(4000))
+        if match:
+            paths[match.group(1)] = path
+    if not counts or set(paths) != set(counts):
+        raise Failed("callgrind's phases are missing")
+    poll = 0 # of blocks: in what many of them need, the device's polls do not show
+    if "progress_idle" in counts:
+        idle, again = split(paths["progress_idle"], counts["progress_idle"], 0)
+        # each is made twice, once for the device
+        poll = idle["verbs"] / 2 / max(again, 1)
+    return {phase: split(paths[phase], counts[phase], poll)[0]
+            for phase in counts}
+
+
+def floors_direct(bench):
+    return operations(bench, columns.in_sid(bench),
+                      ["UCX_TLS=srd", "UCX_EFA_DIRECT=y"],
+                      ["--device", "efa2", "--no-strict-batch"])
+
+
+def intree_floors(bench):
+    """{column: {operation of bench/floors: {floor: instructions}}}"""
+    found = {}
+    for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
+        def counted(column, *env, **more):
+            return operations(bench, column.prefix, [*column.env, *env],
+                              column.options, column.srdrun, **more)
+
+        # blocks by zero-copy, as without valgrind, under which UCP takes another
+        # processor
+        found[column.name] = {
+            **counted(column),
+            **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks"))}
+    return found
+
+
+def instructions(bench, *options):
+    """Rows of (operation, transport, verbs), and lines on memory, of
+    bench/instr.sh; with --direct of the direct data path."""
+    done = subprocess.run([os.path.join(TOP, "bench", "instr.sh"), *options,
+                           bench.build, "16", "1000" if bench.quick else "10000"],
+                          text=True, capture_output=True, timeout=600, check=False)
+    rows = [(match.group(1).strip(), float(match.group(2)),
+             float(match.group(3)))
+            for match in re.finditer(r"^(.*\S) +transport +([\d.]+) +verbs +"
+                                     r"([\d.]+)", done.stdout, re.M)]
+    if done.returncode or not rows:
+        raise Failed("instr.sh: " + (done.stderr.strip() or "no rows")[-100:])
+    return {"rows": rows,
+            "memory": re.findall(r"^memory of .*", done.stdout, re.M)}

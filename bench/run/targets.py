@@ -6,8 +6,7 @@ import math
 import statistics
 
 import cpu
-from launch import Failed
-from sizes import BUSY
+from studies import LATENCY, RATE, READ
 
 MESSAGE, LIMIT = "a message of 8 B", "a limit packet, both ends"
 SHARE = "messages to each limit packet"
@@ -42,53 +41,18 @@ DEARER = 1.05 # of what UCX's own srd needs in the same run
 ASKED = {"srd", "direct", "verbs", "intree", "rails1", "rails2", "host_srd", "host_sm"}
 STUDIES = {"ratios", "rails", "host", "instructions", "instructions_direct", "intree",
            "intree_floors", "cpu", "floors", "floors_direct", "cachelines"}
-LATENCY, RATE = "lat:8", "bw:8:64"
-READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
-CASES = {"srd": [LATENCY, RATE, READ, READ_HALF],
-         "direct": [LATENCY, RATE, READ, READ_HALF],
-         "verbs": [LATENCY, RATE, READ, READ_HALF],
-         "ofi": [LATENCY, RATE, READ]}
+BUSY = 0.85 # of a core: with less of it a figure says little
+OURS = {"srd": "srd", "direct": "srd direct"}
 
 
-def measure(bench, columns, say):
-    """{column: {case: [figures of each round]}}"""
-    found, failures = {}, {}
-    before = bench.milliseconds
-    bench.milliseconds *= 3
-    for number in range(5):
-        for column in columns:
-            if column.name not in CASES:
-                continue
-            say(f"round {number + 1} of 5: {column.label}")
-            try:
-                figures, _ = column.measure(bench, CASES[column.name])
-            except Failed as error:
-                failures[column.name] = f"{column.label}: {error}"
-                figures = {} # the round counts, else others would be its pairs
-            for case in CASES[column.name]:
-                found.setdefault(column.name, {}).setdefault(case, []).append(
-                    figures.get(case))
-    bench.milliseconds = before
-    return found, failures
+def rounds_of(found, study, name, case):
+    return found.get(study, {}).get(name, {}).get(case, [])
 
 
-def ratio_busy(found, one, other, case, index):
-    """The median of one / other, round by round, of the rounds that had their
-    cores, and False, if three had; else of all, and True. None if one is
-    missing."""
-    mine = found.get(one, {}).get(case, [])
-    theirs = found.get(other, {}).get(case, [])
-    rounds = [(a[index] / b[index], calm(a) and calm(b))
-              for a, b in zip(mine, theirs)
-              if a and b and a[index] and b[index]]
-    quiet = [value for value, good in rounds if good]
-    busy = len(quiet) < min(3, len(rounds))
-    pairs = [value for value, _ in rounds] if busy else quiet
-    return (statistics.median(pairs) if pairs else None), busy
-
-
-def ratio(found, one, other, case, index):
-    return ratio_busy(found, one, other, case, index)[0]
+def median(found, study, name, case, index):
+    values = [figures[index] for figures in rounds_of(found, study, name, case)
+              if figures and figures[index] is not None]
+    return statistics.median(values) if values else None
 
 
 def calm(figures):
@@ -96,15 +60,22 @@ def calm(figures):
     return figures[2] is None or figures[2] >= BUSY
 
 
-def of_medians(found, one, other, case, index):
-    try:
-        return found[one][case][index] / found[other][case][index]
-    except (KeyError, TypeError, ZeroDivisionError):
-        return None
+def ratio(found, study, one, other, case, index):
+    """The median of one / other, round by round, of the rounds that had their
+    cores, and False, if three had; else of all, and True. None if one is
+    missing."""
+    rounds = [(a[index] / b[index], calm(a) and calm(b))
+              for a, b in zip(rounds_of(found, study, one, case),
+                              rounds_of(found, study, other, case))
+              if a and b and a[index] and b[index]]
+    quiet = [value for value, good in rounds if good]
+    busy = len(quiet) < min(3, len(rounds))
+    pairs = [value for value, _ in rounds] if busy else quiet
+    return (statistics.median(pairs) if pairs else None), busy
 
 
 def add(lines, name, value, bound, least=False, busy=False, timed=True,
-        intree=None, where=None):
+        intree=None, where=""):
     if value is None or bound is None:
         return
     slack, measured = TIMED if timed else 0, 0 < value < math.inf
@@ -113,99 +84,78 @@ def add(lines, name, value, bound, least=False, busy=False, timed=True,
                          value <= bound * (1 + slack))
     lines.append({"name": name, "value": round(value, 3), "bound": bound,
                   "least": least, "met": bool(met), "busy": busy,
-                  "intree": intree and round(intree, 3),
+                  "intree": intree and round(intree, 3), "where": where,
                   "lost": not near and not busy and name not in MISSED})
-    if where:
-        lines[-1]["where"] = where
-
-
-def disturbed(found, case, *names):
-    return any(not calm(found.get(name, {}).get(case) or [0, 0, None])
-               for name in names)
 
 
 def verdicts(found):
-    lines, ratios = [], found.get("ratios", {})
-    for name, label in (("srd", "srd"), ("direct", "srd direct")):
-        if name not in ratios:
-            continue
-        for words, other, case, index, bound, least in (
-                (f"UCP tag latency 8 B, {label} to raw verbs", "verbs", LATENCY,
-                 0, 1.3, False),
-                (f"1 MB bandwidth, {label} to ib_read_bw", "verbs", READ, 1, 0.95,
-                 True),
-                (f"message rate 8 B, {label} to libfabric's efa", "ofi", RATE, 0,
-                 1.5, True)):
-            value, busy = ratio_busy(ratios, name, other, case, index)
-            add(lines, words, value, bound, least, busy)
-    rails, host = found.get("rails", {}), found.get("host", {})
-    add(lines, "bandwidth of 2 devices to 1",
-        of_medians(rails, "rails2", "rails1", "bw:4194304:8", 1), 1.0, True,
-        disturbed(rails, "bw:4194304:8", "rails1", "rails2"))
-    for case, index, least in (("lat:8", 0, False), ("lat:4096", 0, False),
-                               ("bw:8:64", 0, True),
-                               ("bw:1048576:16", 1, True)):
-        add(lines, f"within a host, {case}: srd,sm,self to sm,self",
-            of_medians(host, "host_srd", "host_sm", case, index),
-            0.98 if least else 1.02, least,
-            disturbed(host, case, "host_srd", "host_sm"))
-    intree_verdicts(found, lines)
-    cpu_verdicts(found.get("cpu", {}), lines)
+    lines = []
+
+    def compare(words, study, one, other, case, index, bound, least=False):
+        value, busy = ratio(found, study, one, other, case, index)
+        add(lines, words, value, bound, least, busy,
+            intree=median(found, study, "intree", case, index))
+
+    for name, label in OURS.items():
+        compare(f"UCP tag latency 8 B, {label} to raw verbs", "ratios", name,
+                "verbs", LATENCY, 0, 1.3)
+        compare(f"1 MB bandwidth, {label} to ib_read_bw", "ratios", name, "verbs",
+                READ, 1, 0.95, True)
+        compare(f"message rate 8 B, {label} to libfabric's efa", "ratios", name,
+                "ofi", RATE, 0, 1.5, True)
+    compare("bandwidth of 2 devices to 1", "rails", "rails2", "rails1",
+            "bw:4194304:8", 1, 1.0, True)
+    for case, index in ((LATENCY, 0), ("lat:4096", 0), (RATE, 0), (READ, 1)):
+        least = case.startswith("bw")
+        compare(f"within a host, {case}: srd,sm,self to sm,self", "host",
+                "host_srd", "host_sm", case, index, 0.98 if least else 1.02,
+                least)
+    for name, label in OURS.items(): # nothing dearer than with UCX's own srd
+        for case in found.get("intree", {}).get(name, {}):
+            kind, length = case.split(":")[:2]
+            words, index, bound = (
+                ("latency", 0, DEARER) if kind == "lat" else
+                ("message rate", 0, 1.3) if length == "8" else
+                ("bandwidth", 1, 0.95))
+            compare(f"{words} {length} B, {label} to UCX's own", "intree", name,
+                    "intree", case, index, bound, kind == "bw")
+        floor_verdicts(found.get("intree_floors", {}), name, label, lines)
+    for name, label in OURS.items():
+        cpu_verdicts(found, name, label, lines)
     instruction_verdicts(found, lines)
     return lines
 
 
-def intree_verdicts(found, lines):
-    """No operation dearer than with UCX's own srd in the same run."""
-    beside, floors = found.get("intree", {}), found.get("intree_floors", {})
-    own = beside.get("intree", {})
-    for name, label in (("srd", "srd"), ("direct", "srd direct")):
-        for case in beside.get(name, {}):
-            kind, length = case.split(":")[:2]
-            busy = disturbed(beside, case, name, "intree")
-            if kind == "lat":
-                add(lines, f"latency {length} B, {label} to UCX's own",
-                    of_medians(beside, name, "intree", case, 0), DEARER, busy=busy,
-                    intree=(own.get(case) or [None])[0])
-            elif length == "8":
-                add(lines, f"message rate 8 B, {label} to UCX's own",
-                    of_medians(beside, name, "intree", case, 0), 1.3, True, busy,
-                    intree=(own.get(case) or [None])[0])
-            else:
-                add(lines, f"bandwidth {length} B, {label} to UCX's own",
-                    of_medians(beside, name, "intree", case, 1), 0.95, True, busy,
-                    intree=(own.get(case) or [None, None])[1])
-        for phase, costs in floors.get(name, {}).items():
-            theirs = whole(floors["intree"][phase])
-            if not phase.endswith("_busy"): # UCP's timers count there, too
-                add(lines, f"UCP {phase}, instructions of UCX and libefa, "
-                    f"{label} to UCX's own", whole(costs) / theirs, DEARER,
-                    timed=False, intree=theirs)
-        block = floors.get(name, {})
-        if {"blocks_list", "blocks_calls"} <= set(block):
-            own_block = floors["intree"]
-            add(lines, f"a block of a list to one by a call, UCX and libefa, {label}",
-                whole(block["blocks_list"]) / whole(block["blocks_calls"]), 0.5,
-                timed=False, intree=whole(own_block["blocks_list"]) /
-                whole(own_block["blocks_calls"]))
+def floor_verdicts(floors, name, label, lines):
+    def whole(name, phase):
+        return sum(floors[name][phase][floor]
+                   for floor in ("UCP", "UCT", "transport", "verbs"))
+
+    def block(name):
+        return whole(name, "blocks_list") / whole(name, "blocks_calls")
+
+    for phase in floors.get(name, {}):
+        theirs = whole("intree", phase)
+        add(lines, f"UCP {phase}, instructions of UCX and libefa, {label} to "
+            "UCX's own", whole(name, phase) / theirs, DEARER, timed=False,
+            intree=theirs)
+    if {"blocks_list", "blocks_calls"} <= set(floors.get(name, {})):
+        add(lines, f"a block of a list to one by a call, UCX and libefa, {label}",
+            block(name), 0.5, timed=False, intree=block("intree"))
 
 
-def cpu_verdicts(found, lines):
+def cpu_verdicts(found, name, label, lines):
     """The worst of all sizes, for each operation and window."""
-    for name, label in (("srd", "srd"), ("direct", "srd direct")):
-        for operation in cpu.OPERATIONS:
-            for window, words in cpu.WINDOWS.items():
-                worst = cpu.worst(found, name, operation, window)
-                if worst:
-                    value, size = worst
-                    case = cpu.name_of(operation, size, window)
-                    add(lines, f"CPU of {operation}, {words}, {label} to UCX's "
-                        "own", value, DEARER, intree=cpu.median(found, "intree", case),
-                        where=f": at worst, {size} B")
-
-
-def whole(costs):
-    return sum(costs[floor] for floor in ("UCP", "UCT", "transport", "verbs"))
+    for operation in cpu.OPERATIONS:
+        for window, words in cpu.WINDOWS.items():
+            cases = [f"{operation}:{size}:{window}" for size in cpu.SIZES]
+            value, case = max(
+                ((value, case) for case in cases for value, _ in
+                 [ratio(found, "cpu", name, "intree", case, 0)]
+                 if value is not None), default=(None, "::"))
+            add(lines, f"CPU of {operation}, {words}, {label} to UCX's own",
+                value, DEARER, intree=median(found, "cpu", "intree", case, 0),
+                where=": at worst, " + case.split(":")[1] + " B")
 
 
 def rows_of(found, name):
@@ -213,48 +163,44 @@ def rows_of(found, name):
 
 
 def instruction_verdicts(found, lines):
-    for name, label, which, goals in (
+    def count(name, value, bound, least=False):
+        add(lines, name, value, bound, least, timed=False)
+
+    for study, label, which, goals in (
             ("instructions", "instructions", 0, (650, 780)),
             ("instructions_direct", "direct", 1, (180, 190))):
-        rows = rows_of(found, name)
+        rows = rows_of(found, study)
         if MESSAGE not in rows:
             continue
         message = sum(rows[MESSAGE])
-        add(lines, f"{label}: a message of 8 B, libefa's included", message,
-            goals[0], timed=False)
-        add(lines, f"{label}: a message of 8 B with its share of a limit packet",
-            message + sum(rows[LIMIT]) / rows[SHARE][0], goals[1], timed=False)
+        count(f"{label}: a message of 8 B, libefa's included", message, goals[0])
+        count(f"{label}: a message of 8 B with its share of a limit packet",
+              message + sum(rows[LIMIT]) / rows[SHARE][0], goals[1])
         for row, *bounds in COUNTS:
             if row in rows:
-                add(lines, f"{label}: {row}", round(rows[row][0]),
-                    bounds[which], timed=False)
+                count(f"{label}: {row}", round(rows[row][0]), bounds[which])
         for row, value in rows.items():
             if row.startswith("iface_flush"):
-                add(lines, f"{label}: {row}", value[0], 15, timed=False)
+                count(f"{label}: {row}", value[0], 15)
         if which == 0:
-            more_verdicts(rows, lines)
-    lines_of = found.get("cachelines", {}).get("rows", {})
+            count("messages one way to each limit packet", rows[SHARE][0], 48,
+                  True)
+            count("receive from 16 flows, to from one, transport",
+                  rows["receive and limits, 16 flows"][0] /
+                  rows["receive and limits, one flow"][0], 1.2)
+            count("instructions: an endpoint, created", max(
+                (value[0] for row, value in rows.items()
+                 if row.startswith("endpoint,")), default=None), 1500)
+    lines_of = found.get("cachelines", {})
     for name, bound in (("post", 4), ("receive", 5)):
         if name in lines_of:
-            add(lines, f"cache lines of a message, transport, {name}",
-                lines_of[name][1], bound, timed=False)
-    for name, label in (("floors", ""), ("floors_direct", ", direct")):
-        tag = found.get(name, {}).get("tag_8")
+            count(f"cache lines of a message, transport, {name}",
+                  lines_of[name][1], bound)
+    for study, label in (("floors", ""), ("floors_direct", ", direct")):
+        tag = found.get(study, {}).get("tag_8")
         if tag:
-            add(lines, f"UCP tag message 8 B, all of UCX{label}",
-                tag["UCP"] + tag["UCT"] + tag["transport"], 650, timed=False)
-
-
-def more_verdicts(rows, lines):
-    add(lines, "messages one way to each limit packet", rows[SHARE][0], 48, True,
-        timed=False)
-    add(lines, "receive from 16 flows, to from one, transport",
-        rows["receive and limits, 16 flows"][0] /
-        rows["receive and limits, one flow"][0], 1.2, timed=False)
-    created = [value[0] for row, value in rows.items()
-               if row.startswith("endpoint,")]
-    add(lines, "instructions: an endpoint, created", max(created, default=None),
-        1500, timed=False)
+            count(f"UCP tag message 8 B, all of UCX{label}",
+                  tag["UCP"] + tag["UCT"] + tag["transport"], 650)
 
 
 def unknown(study, result, failures):

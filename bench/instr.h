@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interfaces, endpoints and memory of bench/instr (instr_side.c), and steps that
+ * its measured functions share. */
+#ifndef BENCH_INSTR_H_
+#define BENCH_INSTR_H_
+
+#include <uct/api/uct.h>
+
+#include <stdint.h>
+
+enum {
+    BENCH_AM    = 3,
+    BENCH_BATCH = 16, /* messages in a poll */
+    BENCH_BCOPY = 1024,
+    BENCH_STEP  = 100, /* ns that a post or a poll takes */
+    BENCH_LIST  = 64   /* pieces of a list */
+};
+
+/* One interface, and an endpoint to the other one. */
+typedef struct bench_side {
+    uct_worker_h  worker;
+    uct_iface_h   iface;
+    uct_ep_h      ep;
+    unsigned char dev_addr[64], iface_addr[64];
+} bench_side_t;
+
+/* A page of registered memory, with its remote key. */
+typedef struct bench_memory {
+    void             *address;
+    uct_mem_h         memh;
+    uct_rkey_bundle_t rkey;
+} bench_memory_t;
+
+/* Ends the program with a message unless `status` is UCS_OK. */
+void bench_check(ucs_status_t status, const char *what);
+
+/* Ends the program unless something that has to repeat exactly did. */
+void bench_expect(unsigned long got, unsigned long expected, const char *what);
+
+/* Opens the memory domain efa; once, and before everything else. From then on the
+ * module has its clock from here. */
+void bench_md_open(void);
+void bench_md_close(void);
+
+/* Time passes for the module. */
+void bench_clock_advance(unsigned nanoseconds);
+
+void bench_side_open(bench_side_t *side);
+void bench_side_close(bench_side_t *side);
+
+void bench_memory_open(bench_memory_t *memory);
+void bench_memory_close(bench_memory_t *memory);
+
+/* An endpoint to what the two addresses name. */
+uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,
+                            const void *iface_addr);
+
+/* Operations on registered memory (instr_memory.c): `rounds` batches of
+ * each. */
+void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds);
+
+#define BENCH_PHASE __attribute__((noinline))
+
+/* Lets the emulated device work, or NULL (instr.c). */
+extern int (*bench_device)(void);
+
+static inline void bench_device_works(void)
+{
+    bench_clock_advance(BENCH_STEP);
+    if (bench_device != NULL) {
+        (void)bench_device();
+    }
+}
+
+/* Not by a jump, as callgrind would count that to the caller. */
+static inline unsigned bench_progress(bench_side_t *side)
+{
+    unsigned count;
+
+    bench_device_works();
+    count = uct_iface_progress(side->iface);
+    __asm__ volatile("" : "+r"(count));
+    return count;
+}
+
+/* Until nothing is under way (instr.c). */
+void bench_settle(bench_side_t *a, bench_side_t *b);
+
+/* A poll that callgrind can tell by name. */
+#define BENCH_POLL(_name) \
+    BENCH_PHASE unsigned _name(bench_side_t *side) \
+    { \
+        return bench_progress(side); \
+    }
+
+#endif
