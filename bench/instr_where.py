@@ -2,19 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads what callgrind counted of phases of bench/instr.
 
-usage: instr_where.py OUT                  "TRANSPORT VERBS AGAIN" of all of it
-       instr_where.py OUT "PHASE..."       "PHASE TRANSPORT VERBS AGAIN" of each
-       instr_where.py OUT PHASE MODULE OPERATIONS [FUNCTION]
-                                           per function of MODULE, and, of the
-                                           one named, per instruction
+usage: instr_where.py OUT PHASE MODULE OPERATIONS [FUNCTION]
+    per function of MODULE, and, of the one named, per instruction
 
 OUT comes from callgrind with --dump-instr=yes --separate-callers=60 and a
 --toggle-collect for each phase, which is a function (bench_*): callgrind then
-names a function with all its callers, by which its phase is told. Transport is libuct_srd.so.0,
-verbs is libefa and libibverbs; the emulated device, UCT's dispatch and libc are
-not counted. AGAIN is a number of polls: the emulated device stands before
-libefa's poll and, when nothing was there, works and polls once more, which no
-other device does. The cost of an empty poll is to be taken off as often.
+names a function with all its callers, by which its phase is told.
 
 Functions are those of the module's symbol table, so what was inlined counts
 where it runs. Their numbers are divided by OPERATIONS.
@@ -92,7 +85,9 @@ class Profile:
                    if re.search(wanted, name.rsplit("/", 1)[-1]))
 
     def polls_again(self, phase):
-        """Polls that only the emulated device makes: of libefa, less of it."""
+        """Polls that no other device makes: the emulated one stands before libefa's
+        poll and, when nothing was there, works and polls once more. The cost of an
+        empty poll is to be taken off as often."""
         inside = {to for function, _, to in self.calls
                   if function == HOOK and re.search(VERBS, to[0])}
         hook = {to for _, called, to in self.calls if called == HOOK}
@@ -116,7 +111,7 @@ def listing(module):
     return functions
 
 
-def show(costs, module, count, wanted):
+def show(costs, module, count, wanted=None):
     base, totals = module.rsplit("/", 1)[-1], []
     found = {address: cost for (name, address), cost in costs.items()
              if name.endswith(base)}
@@ -134,19 +129,10 @@ def show(costs, module, count, wanted):
 
 
 def main():
-    if len(sys.argv) not in (2, 3, 5, 6):
+    if len(sys.argv) not in (5, 6):
         sys.exit(__doc__)
-    phases = sys.argv[2].split() if len(sys.argv) > 2 else [None]
-    profile = Profile(sys.argv[1], phases)
-    if len(sys.argv) == 3 and profile.costs[None]:
-        sys.exit(f"{sum(profile.costs[None].values())} instructions of no phase")
-    if len(sys.argv) <= 3:
-        for phase in phases:
-            print(*[phase] * (phase is not None), profile.total(phase, TRANSPORT),
-                  profile.total(phase, VERBS), profile.polls_again(phase))
-    else:
-        show(profile.costs[phases[0]], sys.argv[3], float(sys.argv[4]),
-             sys.argv[5] if len(sys.argv) == 6 else None)
+    path, phase, module, operations, *function = sys.argv[1:]
+    show(Profile(path, [phase]).costs[phase], module, float(operations), *function)
 
 
 if __name__ == "__main__":

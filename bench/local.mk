@@ -6,20 +6,17 @@ bench_instr_SOURCES = bench/instr.c bench/instr.h bench/instr_memory.c \
 bench_instr_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_instr_LDADD   = $(UCT_LIBS)
 bench_instr_LDFLAGS = $(AM_LDFLAGS) -rdynamic
-EXTRA_DIST += bench/instr.sh bench/instr_where.py
+EXTRA_DIST += bench/instr.sh bench/instr.py bench/instr_where.py
 
 # Programs of bench/run.sh, which builds the pairs over libfabric and MPI by itself
 # where these are there.
-check_PROGRAMS += bench/pair-ucp bench/floors bench/cpu
+check_PROGRAMS += bench/pair-ucp bench/twins
 bench_pair_ucp_SOURCES = bench/pair/pair.c bench/pair/pair.h \
 	bench/pair/ucp.c test/apps/oob.c test/apps/oob.h
 bench_pair_ucp_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_pair_ucp_LDADD   = $(UCP_LIBS)
-bench_floors_SOURCES   = bench/floors.c bench/twins.c bench/twins.h
-bench_floors_CPPFLAGS  = $(AM_CPPFLAGS) -I$(srcdir)/test
-bench_floors_LDADD     = $(UCP_LIBS)
-bench_cpu_SOURCES      = bench/cpu.c bench/twins.c bench/twins.h
-bench_cpu_CPPFLAGS     = $(AM_CPPFLAGS) -I$(srcdir)/test
-bench_cpu_LDADD        = $(UCP_LIBS)
+bench_twins_SOURCES    = bench/twins.c bench/twins.h bench/twins_count.c
+bench_twins_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
+bench_twins_LDADD      = $(UCP_LIBS)
 EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/ud.sh bench/pair/ofi.c \
 	bench/pair/mpi.c

@@ -51,7 +51,7 @@ if [ -z "$build" ]; then
     build_tree "$build" --enable-werror || die "the build failed"
 fi
 build=$(cd "$build" && pwd -P) || exit 1
-make -C "$build" bench/pair-ucp bench/floors bench/cpu bench/instr \
+make -C "$build" bench/pair-ucp bench/twins bench/instr \
     >/dev/null || die "make failed"
 
 # pair NAME COMPILER [LIBRARY]...: the same program over another library.

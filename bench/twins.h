@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two workers of one process that talk over the device. Every function ends the
- * program with a message when something fails. */
+/* Two workers of one process that talk over the device, and UCP's operations
+ * between them. Every function ends the program with a message when something
+ * fails. */
 #ifndef BENCH_TWINS_H_
 #define BENCH_TWINS_H_
 
-#include <stddef.h>
 #include <stdint.h>
 #include <ucp/api/ucp.h>
 
@@ -13,25 +13,39 @@ typedef struct twin {
     ucp_ep_h     ep;     /* to the other one */
     ucp_rkey_h   rkey;   /* of the other one's memory, for ep */
     ucp_mem_h    memh;
-    char        *memory; /* registered, of the length that both have */
+    char        *memory; /* 32 MB */
 } twin_t;
 
-/*
- * Opens, connects and registers both. UCX_EFA_DIRECT=y: the module finds a device
- * that works by itself, as hardware does, so it does as on hardware; from then on
- * the device works when twin_progress() calls it.
- */
-void twins_open(uint64_t features, size_t length, twin_t *a, twin_t *b);
+typedef struct twins_case {
+    char          operation[4]; /* tag, am, put, get */
+    unsigned long size, window;
+} twins_case_t;
+
+extern twin_t              twins[2];
+extern twins_case_t        now; /* what is measured */
+extern unsigned long       posted, sent; /* begun; complete at its origin */
+extern const ucp_request_param_t twins_param; /* of what counts as sent */
+
+void twins_check(ucs_status_t status, const char *what);
 
 /* Polls one of them, after a call of the device where the module makes none. */
 unsigned twin_progress(twin_t *twin);
 
-/* Takes what a call returned: NULL is complete, a request calls back. */
-void twins_started(void *request, unsigned long *complete, const char *what);
+/* Takes what a call returned: NULL is complete; a request calls back. */
+void twins_started(void *request, unsigned long *complete);
 
-/* A request has ended. */
-void twins_done(void *request, ucs_status_t status, unsigned long *complete);
+/* The next operation, from one side to the other. */
+void twins_post(int side);
 
-void twins_check(ucs_status_t status, const char *what);
+/* Until so many are complete at both ends. */
+void twins_wait(unsigned long target);
+
+void twins_flush(void);
+
+/* Nothing is under way any more, and counting begins anew. */
+void twins_settle(void);
+
+/* What callgrind counts (twins_count.c). */
+void twins_count(unsigned rounds, int with_blocks);
 
 #endif

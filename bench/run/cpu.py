@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CPU time of an operation beside UCX's own srd (bench/cpu.c): one process with two
+"""CPU time of an operation beside UCX's own srd (bench/twins.c): one process with two
 workers, so that both ends are counted and neither waits for another's core. The
 competitors stand beside each other and are asked for one case in turn, as a core's
 clock changes within seconds."""
@@ -21,12 +21,12 @@ LONGEST = 70 # of the rounds
 
 
 class Program:
-    """bench/cpu, running."""
+    """bench/twins, running."""
 
     def __init__(self, bench, column):
         self.column = column
         words, self.stat = bench.words(
-            [*[bench.srdrun] * column.srdrun, bench.program("cpu")],
+            [*[bench.srdrun] * column.srdrun, bench.program("twins")],
             prefix=column.prefix, options=column.options, name=column.name,
             env=[*column.env, f"CPU_MS={5 if bench.quick else 8}"])
         with open(self.stat + ".log", "w", encoding="utf-8") as log:

@@ -139,7 +139,7 @@ def split(path, count, poll):
 
 def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
                arguments=("16",)):
-    """{phase of bench/floors: {floor: instructions}}"""
+    """{phase of bench/twins: {floor: instructions}}"""
     if not shutil.which("valgrind"):
         raise Missing("valgrind is missing")
     out = os.path.join(bench.work, "callgrind.floors")
@@ -148,7 +148,7 @@ def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
     text, _ = bench.fabric(
         [*[bench.srdrun] * srdrun, "valgrind", "--tool=callgrind",
          "--collect-atstart=no", "--dump-instr=yes",
-         f"--callgrind-out-file={out}", bench.program("floors"), *arguments],
+         f"--callgrind-out-file={out}", bench.program("twins"), *arguments],
         prefix=prefix, env=env, limit=200, options=options)
     counts = {words[0]: int(words[1]) for words in
               map(str.split, text.splitlines()) if len(words) == 2}
@@ -176,7 +176,7 @@ def floors_direct(bench):
 
 
 def intree_floors(bench):
-    """{column: {operation of bench/floors: {floor: instructions}}}"""
+    """{column: {operation of bench/twins: {floor: instructions}}}"""
     found = {}
     for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
         def counted(column, *env, **more):
