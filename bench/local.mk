@@ -18,5 +18,5 @@ bench_pair_ucp_LDADD   = $(UCP_LIBS)
 bench_twins_SOURCES    = bench/twins.c bench/twins.h bench/twins_count.c
 bench_twins_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_twins_LDADD      = $(UCP_LIBS)
-EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/ud.sh bench/pair/ofi.c \
+EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/pair/ofi.c \
 	bench/pair/mpi.c

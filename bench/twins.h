@@ -45,7 +45,7 @@ void twins_flush(void);
 /* Nothing is under way any more, and counting begins anew. */
 void twins_settle(void);
 
-/* What callgrind counts (twins_count.c). */
+/* Phases for callgrind (twins_count.c). */
 void twins_count(unsigned rounds, int with_blocks);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One side of bench/kv.py: `side.py MEMORY SHAPES OPERATIONS PORT` has
-the blocks, the same with ADDRESS behind it moves them and prints a line of JSON
-for each shape and operation. SHAPES: BLOCKSxBYTES,...; OPERATIONS: WRITE,READ
+"""One side of bench/kv.py: `side.py MEMORY CASES PORT` has the blocks, the same
+with ADDRESS behind it moves them and prints a line of JSON for each case. CASES:
+OPERATION:BLOCKSxBYTES,...; OPERATION: WRITE, READ
 
 Each transfer brings other bytes, and the side to which they came compares all of
 them; with KV_AGAIN=N the same bytes come N times, as fast as they can, and are
@@ -24,8 +24,7 @@ REPEATS_BYTES = 64 << 20  # moved by a shape's transfers, at least
 REPEATS_MOST = 12
 CHUNK = 8 << 20
 AGAIN = int(os.environ.get('KV_AGAIN', 0))
-COUNTERS = ('doorbells', 'tx_bytes', 'rdma_read_bytes', 'rdma_write_bytes',
-            'rdma_read_wrs', 'rdma_write_wrs', 'send_wrs')
+COUNTERS = ('doorbells', 'rdma_read_wrs', 'rdma_write_wrs', 'send_wrs')
 
 
 def words(start, count, seed):
@@ -167,58 +166,53 @@ def once(agent, channel, pool, lists, kept, turn):
     return took, cpu, theirs, good
 
 
-def move(agent, kind, blocks, size, operations, channel, kept, seed):
+def move(agent, kind, case, channel, kept, seed):
+    operation, blocks, size = case
     pool = Pool(agent, kind, blocks, size)
-    order = order_of(blocks)
     # block order[i] there and block i here: as read, ours hold theirs
-    where = numpy.argsort(order)
+    where = numpy.argsort(order_of(blocks))
     metadata, remote = channel.receive()
     agent.add_remote_agent(metadata)
     lists = (agent.get_xfer_descs(pool.list(range(blocks)), kind.kind),
              agent.get_xfer_descs([tuple(block) for block in remote],
                                   kind.kind))
-    for operation in operations.split(','):
-        samples, moved, before = [], 0, counters()
-        times = repeats(blocks, size)
-        for i in range(times):
-            is_first, is_last = not AGAIN or i == 0, not AGAIN or i == times - 1
-            seed[0] += is_first
-            *sample, good = once(agent, channel, pool, lists, kept,
-                                 (operation, seed[0], is_first, is_last))
-            good = good and (operation == 'WRITE' or not is_last or
-                             pool.holds(seed[0], where))
-            if not good:
-                sys.exit(f'side.py: {operation} of {blocks} blocks of {size} '
-                         'B: not the same bytes')
-            samples.append(sample)
-            moved += blocks * size
-        after = counters()
-        print(json.dumps({
-            'operation': operation, 'blocks': blocks, 'size': size,
-            'seconds': [sample[0] for sample in samples],
-            'cpu_mover': [sample[1] for sample in samples],
-            'cpu_owner': [sample[2] for sample in samples],
-            'moved': moved, 'counters': {name: after[name] - before[name]
-                                         for name in COUNTERS}}), flush=True)
+    samples, before, times = [], counters(), repeats(blocks, size)
+    for i in range(times):
+        is_first, is_last = not AGAIN or i == 0, not AGAIN or i == times - 1
+        seed[0] += is_first
+        *sample, good = once(agent, channel, pool, lists, kept,
+                             (operation, seed[0], is_first, is_last))
+        if not good or (operation == 'READ' and is_last and
+                        not pool.holds(seed[0], where)):
+            sys.exit(f'side.py: {operation} of {blocks} blocks of {size} '
+                     'B: not the same bytes')
+        samples.append(sample)
+    after = counters()
+    print(json.dumps({
+        'case': f'{operation}:{blocks}x{size}', 'samples': samples,
+        'moved': times * blocks * size,
+        'counters': {name: after[name] - before[name] for name in COUNTERS}}),
+        flush=True)
     channel.send(('end', 0, 0, 0))
     channel.receive()
     agent.remove_remote_agent('a')
     pool.release()
 
 
-def main(memory, shapes, operations, port, address=None):
+def main(memory, cases, port, address=None):
     kind = {'host': HostMemory, 'gpu': DeviceMemory}[memory]
     channel = nixl_transfer.channel_open(address, int(port))
     agent = nixl_agent('b' if address else 'a', nixl_agent_config(
         enable_prog_thread=not (address and 'KV_ALONE' in os.environ),
         backends=['UCX']))
     kept, seed = [], [os.getpid() << 20]
-    for shape in shapes.split(','):
-        blocks, size = (int(word) for word in shape.split('x'))
+    for case in cases.split(','):
+        operation, blocks, size = case.replace('x', ':').split(':')
         if address:
-            move(agent, kind, blocks, size, operations, channel, kept, seed)
+            move(agent, kind, (operation, int(blocks), int(size)), channel, kept,
+                 seed)
         else:
-            own(agent, kind, blocks, size, channel)
+            own(agent, kind, int(blocks), int(size), channel)
     print('ok', flush=True)
     os._exit(0)  # what is kept is released by nobody
 
