@@ -37,107 +37,33 @@ static size_t bench_pack(void *dest, void *arg)
 /* NULL where the module calls libefa, in which the device is called anyway. */
 int (*bench_device)(void);
 
-BENCH_PHASE void bench_post_short(bench_side_t *side)
-{
-    bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, NULL, 0), "short");
-    bench_device_works();
-}
+static const uint64_t  bench_words[2] = {1, 1};
+static const uct_iov_t bench_iov[2]   = {
+    {.buffer = (void*)&bench_words[0], .length = 8, .count = 1},
+    {.buffer = (void*)&bench_words[1], .length = 8, .count = 1}
+};
 
-BENCH_PHASE void bench_post_payload(bench_side_t *side)
-{
-    uint64_t payload = 1;
-
-    bench_check(uct_ep_am_short(side->ep, BENCH_AM, 1, &payload,
-                                sizeof(payload)),
-                "short with a payload");
-    bench_device_works();
-}
-
-BENCH_PHASE void bench_post_bcopy(bench_side_t *side)
-{
-    if (uct_ep_am_bcopy(side->ep, BENCH_AM, bench_pack, NULL, 0) < 0) {
-        bench_check(UCS_ERR_IO_ERROR, "bcopy");
-    }
-    bench_device_works();
-}
-
-static void bench_short_iov(bench_side_t *side, unsigned count)
-{
-    uint64_t  words[2] = {1, 1};
-    uct_iov_t iov[2]   = {{.buffer = &words[0], .length = 8, .count = 1},
-                          {.buffer = &words[1], .length = 8, .count = 1}};
-    ucs_status_t status = uct_ep_am_short_iov(side->ep, BENCH_AM, iov, count);
-
-    bench_check(status, "short of pieces");
-    bench_device_works();
-}
-
-BENCH_PHASE void bench_post_iov(bench_side_t *side)
-{
-    bench_short_iov(side, 1);
-}
-
-BENCH_PHASE void bench_post_iov_two(bench_side_t *side)
-{
-    bench_short_iov(side, 2);
-}
+BENCH_POST(bench_post_short, UCS_OK,
+           uct_ep_am_short(side->ep, BENCH_AM, 1, NULL, 0))
+BENCH_POST(bench_post_payload, UCS_OK,
+           uct_ep_am_short(side->ep, BENCH_AM, 1, bench_words, 8))
+BENCH_POST(bench_post_bcopy, BENCH_BCOPY,
+           uct_ep_am_bcopy(side->ep, BENCH_AM, bench_pack, NULL, 0))
+BENCH_POST(bench_post_iov, UCS_OK,
+           uct_ep_am_short_iov(side->ep, BENCH_AM, bench_iov, 1))
+BENCH_POST(bench_post_iov_two, UCS_OK,
+           uct_ep_am_short_iov(side->ep, BENCH_AM, bench_iov, 2))
 
 BENCH_POLL(bench_receive)
-
 BENCH_POLL(bench_receive_limit)
-
 BENCH_POLL(bench_receive_alone)
-
-static void bench_reverse_ring(efa_direct_cq_t *cq);
-
-BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
-{
-    if (bench_device != NULL) {
-        bench_device_works();
-        bench_reverse_ring(&((base_iface_t*)side->iface)->qp.direct.rx);
-    }
-    return bench_progress(side);
-}
-
 BENCH_POLL(bench_complete)
-
 BENCH_POLL(bench_complete_limit)
-
 BENCH_POLL(bench_complete_alone)
-
-/* Only the completion of a limit packet is there. */
-BENCH_POLL(bench_limit_done)
-
+BENCH_POLL(bench_limit_done) /* only the completion of a limit packet is there */
 BENCH_POLL(bench_empty)
-
-BENCH_PHASE ucs_status_t bench_flush(bench_side_t *side)
-{
-    ucs_status_t status = uct_iface_flush(side->iface, 0, NULL);
-
-    __asm__ volatile("" : "+r"(status));
-    return status;
-}
-
-BENCH_PHASE uct_ep_h bench_create(bench_side_t *side, const void *dev_addr,
-                                  const void *iface_addr)
-{
-    return bench_side_connect(side, dev_addr, iface_addr);
-}
-
-/* Limits that are due are sent in it. */
-BENCH_POLL(bench_turn_one)
-
+BENCH_POLL(bench_turn_one) /* limits that are due are sent in it */
 BENCH_POLL(bench_turn_sixteen)
-
-void bench_settle(bench_side_t *a, bench_side_t *b)
-{
-    unsigned idle = 0;
-
-    while (idle < BENCH_IDLE) {
-        idle = (bench_progress(a) + bench_progress(b) == 0) ? idle + 1 : 0;
-    }
-    bench_check(uct_iface_flush(a->iface, 0, NULL), "flush");
-}
 
 /* As if the device had written its next 16 completions in the opposite order;
  * each place keeps its phase. A ring begins on a page and is the program's to
@@ -165,6 +91,39 @@ static void bench_reverse_ring(efa_direct_cq_t *cq)
         memcpy(left, &first[0], sizeof(first[0]));
         memcpy(right, &first[1], sizeof(first[1]));
     }
+}
+
+BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
+{
+    if (bench_device != NULL) {
+        bench_device_works();
+        bench_reverse_ring(&((base_iface_t*)side->iface)->qp.direct.rx);
+    }
+    return bench_progress(side);
+}
+
+BENCH_PHASE ucs_status_t bench_flush(bench_side_t *side)
+{
+    ucs_status_t status = uct_iface_flush(side->iface, 0, NULL);
+
+    __asm__ volatile("" : "+r"(status));
+    return status;
+}
+
+BENCH_PHASE uct_ep_h bench_create(bench_side_t *side, const void *dev_addr,
+                                  const void *iface_addr)
+{
+    return bench_side_connect(side, dev_addr, iface_addr);
+}
+
+void bench_settle(bench_side_t *a, bench_side_t *b)
+{
+    unsigned idle = 0;
+
+    while (idle < BENCH_IDLE) {
+        idle = (bench_progress(a) + bench_progress(b) == 0) ? idle + 1 : 0;
+    }
+    bench_check(uct_iface_flush(a->iface, 0, NULL), "flush");
 }
 
 /* The last completion that a poll gave comes first. */
@@ -229,12 +188,10 @@ static void bench_open_sides(bench_side_t *a, bench_side_t *b)
     bench_side_close(&trial);
 }
 
-typedef unsigned (*bench_poll_t)(bench_side_t *side);
-
 /* The functions of a round: those without a limit packet, then those with. */
 typedef struct bench_round {
     unsigned     batch;
-    void         (*post)(bench_side_t *side);
+    bench_post_t post;
     bench_poll_t receive[2], complete[2];
 } bench_round_t;
 
@@ -267,7 +224,7 @@ static void bench_run(bench_side_t *a, bench_side_t *b, unsigned half,
 
     for (n = 0; n < rounds; ++n) {
         for (i = 0; i < round->batch; ++i) {
-            round->post(a);
+            round->post(a, NULL);
         }
         sent  = (sent + round->batch) % half;
         limit = sent == 0;

@@ -83,10 +83,21 @@ static inline unsigned bench_progress(bench_side_t *side)
     return count;
 }
 
+typedef void (*bench_post_t)(bench_side_t *side, uct_completion_t *comp);
+typedef unsigned (*bench_poll_t)(bench_side_t *side);
+
 /* Until nothing is under way (instr.c). */
 void bench_settle(bench_side_t *a, bench_side_t *b);
 
-/* A poll that callgrind can tell by name. */
+/* A post and a poll that callgrind can tell by name. */
+#define BENCH_POST(_name, _status, ...) \
+    BENCH_PHASE void _name(bench_side_t *side, uct_completion_t *comp) \
+    { \
+        (void)comp; \
+        bench_expect(__VA_ARGS__, _status, #_name); \
+        bench_device_works(); \
+    }
+
 #define BENCH_POLL(_name) \
     BENCH_PHASE unsigned _name(bench_side_t *side) \
     { \
