@@ -56,7 +56,7 @@ static void pair_ofi_info(void)
     fi_freeinfo(hints);
 }
 
-static void pair_ofi_open(void)
+void pair_open(void)
 {
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
     struct fi_cq_attr cq_attr = {
@@ -76,21 +76,21 @@ static void pair_ofi_open(void)
     pair_ofi_check(fi_enable(ep), "fi_enable");
 }
 
-static void pair_ofi_address(void *buffer)
+void pair_address(void *buffer)
 {
     size_t length = PAIR_ADDRESS;
 
     pair_ofi_check(fi_getname(&ep->fid, buffer, &length), "fi_getname");
 }
 
-static void pair_ofi_connect(const void *address)
+void pair_connect(const void *address)
 {
     if (fi_av_insert(av, address, 1, &peer, 0, NULL) != 1) {
         pair_fail("fi_av_insert", "refused");
     }
 }
 
-static void pair_ofi_memory(pair_side_t side, void *data, size_t length)
+void pair_memory(pair_side_t side, void *data, size_t length)
 {
     pair_ofi_check(fi_mr_reg(domain, data, length,
                              (side == PAIR_SEND) ? FI_SEND : FI_RECV, 0, side,
@@ -98,7 +98,7 @@ static void pair_ofi_memory(pair_side_t side, void *data, size_t length)
                    "fi_mr_reg");
 }
 
-static void pair_ofi_progress(void)
+void pair_progress(void)
 {
     struct fi_cq_tagged_entry entry[PAIR_OFI_POLL];
     struct fi_cq_err_entry    error = {0};
@@ -115,7 +115,7 @@ static void pair_ofi_progress(void)
     }
 }
 
-static void pair_ofi_send(unsigned index, const void *data, size_t length,
+void pair_send(unsigned index, const void *data, size_t length,
                           uint32_t tag)
 {
     pair_ofi_slot_t *slot = &slots[PAIR_SEND][index];
@@ -124,12 +124,12 @@ static void pair_ofi_send(unsigned index, const void *data, size_t length,
     slot->done = 0;
     while ((status = fi_tsend(ep, data, length, fi_mr_desc(memory[PAIR_SEND]),
                               peer, tag, &slot->context)) == -FI_EAGAIN) {
-        pair_ofi_progress();
+        pair_progress();
     }
     pair_ofi_check(status, "fi_tsend");
 }
 
-static void pair_ofi_recv(unsigned index, void *data, size_t length,
+void pair_recv(unsigned index, void *data, size_t length,
                           uint32_t tag)
 {
     pair_ofi_slot_t *slot = &slots[PAIR_RECV][index];
@@ -138,22 +138,22 @@ static void pair_ofi_recv(unsigned index, void *data, size_t length,
     slot->done = 0;
     while ((status = fi_trecv(ep, data, length, fi_mr_desc(memory[PAIR_RECV]),
                               peer, tag, 0, &slot->context)) == -FI_EAGAIN) {
-        pair_ofi_progress();
+        pair_progress();
     }
     pair_ofi_check(status, "fi_trecv");
 }
 
-static int pair_ofi_done(pair_side_t side, unsigned slot)
+int pair_done(pair_side_t side, unsigned slot)
 {
     return slots[side][slot].done;
 }
 
-static void pair_ofi_close(void)
+void pair_close(void)
 {
     unsigned i;
 
     for (i = 0; i < PAIR_OFI_EMPTY; ++i) {
-        pair_ofi_progress();
+        pair_progress();
     }
     pair_oob_barrier();
     fi_close(&ep->fid);
@@ -165,16 +165,3 @@ static void pair_ofi_close(void)
     fi_close(&fabric->fid);
     fi_freeinfo(info);
 }
-
-const pair_ops_t pair_ops = {
-    .name     = "ofi",
-    .open     = pair_ofi_open,
-    .address  = pair_ofi_address,
-    .connect  = pair_ofi_connect,
-    .memory   = pair_ofi_memory,
-    .send     = pair_ofi_send,
-    .recv     = pair_ofi_recv,
-    .done     = pair_ofi_done,
-    .progress = pair_ofi_progress,
-    .close    = pair_ofi_close
-};

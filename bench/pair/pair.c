@@ -19,6 +19,7 @@
 
 #include "apps/oob.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static int                pair_socket;
 
 void pair_fail(const char *what, const char *why)
 {
-    fprintf(stderr, "pair-%s: %s: %s\n", pair_ops.name, what, why);
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
     exit(1);
 }
 
@@ -76,7 +77,7 @@ static void pair_oob_recv(void *data, size_t length)
             pair_fail("the other side", "it is gone");
         }
         got += (count > 0) ? count : 0;
-        pair_ops.progress();
+        pair_progress();
     }
 }
 
@@ -98,8 +99,8 @@ static double pair_now(void)
 
 static void pair_wait(pair_side_t side, unsigned slot)
 {
-    while (!pair_ops.done(side, slot)) {
-        pair_ops.progress();
+    while (!pair_done(side, slot)) {
+        pair_progress();
     }
 }
 
@@ -115,16 +116,16 @@ static int pair_compare(const void *a, const void *b)
 static void pair_trip(size_t size, int last)
 {
     if (is_client) {
-        pair_ops.send(0, tx_data, size, PAIR_TAG);
+        pair_send(0, tx_data, size, PAIR_TAG);
         pair_wait(PAIR_RECV, 0);
     } else {
         pair_wait(PAIR_RECV, 0);
     }
     if (!last) {
-        pair_ops.recv(0, rx_data, size, PAIR_TAG);
+        pair_recv(0, rx_data, size, PAIR_TAG);
     }
     if (!is_client) {
-        pair_ops.send(0, tx_data, size, PAIR_TAG);
+        pair_send(0, tx_data, size, PAIR_TAG);
     }
     pair_wait(PAIR_SEND, 0);
 }
@@ -134,7 +135,7 @@ static double pair_trips(size_t size, unsigned long count)
     double        start, before, now;
     unsigned long i;
 
-    pair_ops.recv(0, rx_data, size, PAIR_TAG);
+    pair_recv(0, rx_data, size, PAIR_TAG);
     pair_oob_barrier();
     start = before = pair_now();
     for (i = 0; i < count; ++i) {
@@ -158,7 +159,7 @@ static double pair_stream(size_t size, unsigned window, unsigned long count)
     double        start;
 
     for (i = 0; (i < slots) && !is_client; ++i) {
-        pair_ops.recv(i, rx_data, size, PAIR_TAG);
+        pair_recv(i, rx_data, size, PAIR_TAG);
     }
     pair_oob_barrier();
     start = pair_now();
@@ -167,16 +168,16 @@ static double pair_stream(size_t size, unsigned window, unsigned long count)
             pair_wait(side, i % slots);
         }
         if (is_client && (i < count)) {
-            pair_ops.send(i % slots, tx_data, size, PAIR_TAG);
+            pair_send(i % slots, tx_data, size, PAIR_TAG);
         } else if (!is_client && (i >= slots) && (i < count)) {
-            pair_ops.recv(i % slots, rx_data, size, PAIR_TAG);
+            pair_recv(i % slots, rx_data, size, PAIR_TAG);
         }
     }
     if (is_client) {
-        pair_ops.recv(0, rx_data, 1, PAIR_TAG_ACK);
+        pair_recv(0, rx_data, 1, PAIR_TAG_ACK);
         pair_wait(PAIR_RECV, 0);
     } else {
-        pair_ops.send(0, tx_data, 1, PAIR_TAG_ACK);
+        pair_send(0, tx_data, 1, PAIR_TAG_ACK);
         pair_wait(PAIR_SEND, 0);
     }
     payload += (unsigned long long)count * size;
@@ -285,7 +286,7 @@ static void pair_park_send(const pair_case_t *item)
     unsigned i;
 
     for (i = 0; i < item->size; ++i) {
-        pair_ops.send(0, tx_data, 8, pair_parked_tag(i, item->window));
+        pair_send(0, tx_data, 8, pair_parked_tag(i, item->window));
         pair_wait(PAIR_SEND, 0);
     }
     payload += 16ull * item->size;
@@ -298,7 +299,7 @@ static void pair_park_recv(const pair_case_t *item)
     unsigned i;
 
     for (i = 0; i < item->size; ++i) {
-        pair_ops.recv(PAIR_SLOTS + i, rx_data, 8,
+        pair_recv(PAIR_SLOTS + i, rx_data, 8,
                       pair_parked_tag(i, item->window));
     }
 }
@@ -340,7 +341,7 @@ static void pair_run(const char *text)
     }
 }
 
-static void pair_connect(unsigned port)
+static void pair_join(unsigned port)
 {
     static char mine[PAIR_ADDRESS], theirs[PAIR_ADDRESS];
 
@@ -349,12 +350,10 @@ static void pair_connect(unsigned port)
     if (pair_socket < 0) {
         pair_fail("connect", "nobody is there");
     }
-    if (pair_ops.address != NULL) {
-        pair_ops.address(mine);
-        pair_oob_send(mine, sizeof(mine));
-        pair_oob_recv(theirs, sizeof(theirs));
-        pair_ops.connect(theirs);
-    }
+    pair_address(mine);
+    pair_oob_send(mine, sizeof(mine));
+    pair_oob_recv(theirs, sizeof(theirs));
+    pair_connect(theirs);
 }
 
 int main(int argc, char **argv)
@@ -364,8 +363,8 @@ int main(int argc, char **argv)
 
     if ((argc < 4) || ((strcmp(argv[2], "--") != 0) &&
                        (strcmp(argv[3], "--") != 0))) {
-        fprintf(stderr, "usage: pair-%s PORT [SERVER] -- CASE...\n",
-                pair_ops.name);
+        fprintf(stderr, "usage: %s PORT [SERVER] -- CASE...\n",
+                program_invocation_short_name);
         return 2;
     }
     if (seconds != NULL) {
@@ -379,12 +378,10 @@ int main(int argc, char **argv)
     }
     memset(tx_data, 1, PAIR_LARGEST);
     memset(rx_data, 2, PAIR_LARGEST);
-    pair_ops.open();
-    if (pair_ops.memory != NULL) {
-        pair_ops.memory(PAIR_SEND, tx_data, PAIR_LARGEST);
-        pair_ops.memory(PAIR_RECV, rx_data, PAIR_LARGEST);
-    }
-    pair_connect(atoi(argv[1]));
+    pair_open();
+    pair_memory(PAIR_SEND, tx_data, PAIR_LARGEST);
+    pair_memory(PAIR_RECV, rx_data, PAIR_LARGEST);
+    pair_join(atoi(argv[1]));
     pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 1000);
     for (; i < argc; ++i) {
         pair_run(argv[i]);
@@ -393,7 +390,7 @@ int main(int argc, char **argv)
     if (is_client) {
         printf("payload %llu\n", payload);
     }
-    pair_ops.close();
+    pair_close();
     close(pair_socket);
     return 0;
 }

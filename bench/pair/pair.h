@@ -18,35 +18,22 @@ enum {
 typedef enum pair_side { PAIR_SEND, PAIR_RECV } pair_side_t;
 
 /* Every function ends the program with a message when its library fails. */
-typedef struct pair_ops {
-    const char *name;
+void pair_open(void);
 
-    void       (*open)(void);
+/* Writes this process's address, at most PAIR_ADDRESS bytes. */
+void pair_address(void *buffer);
+void pair_connect(const void *address);
 
-    /* Writes this process's address, at most PAIR_ADDRESS bytes. NULL, and connect,
-     * where the library connects by itself. */
-    void       (*address)(void *buffer);
+/* All messages lie in one of two such ranges, first those sent. */
+void pair_memory(pair_side_t side, void *data, size_t length);
 
-    void       (*connect)(const void *address);
+void pair_send(unsigned slot, const void *data, size_t length, uint32_t tag);
+void pair_recv(unsigned slot, void *data, size_t length, uint32_t tag);
 
-    /* All messages lie in one of two such ranges, first those sent. NULL where the
-     * library registers. */
-    void       (*memory)(pair_side_t side, void *data, size_t length);
-
-    void       (*send)(unsigned slot, const void *data, size_t length,
-                       uint32_t tag);
-
-    void       (*recv)(unsigned slot, void *data, size_t length, uint32_t tag);
-
-    /* Is the last operation of this slot complete? */
-    int        (*done)(pair_side_t side, unsigned slot);
-
-    void       (*progress)(void);
-
-    void       (*close)(void);
-} pair_ops_t;
-
-extern const pair_ops_t pair_ops;
+/* Is the last operation of this slot complete? */
+int pair_done(pair_side_t side, unsigned slot);
+void pair_progress(void);
+void pair_close(void);
 
 void pair_fail(const char *what, const char *why) __attribute__((noreturn));
 
