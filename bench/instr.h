@@ -40,7 +40,6 @@ void bench_expect(unsigned long got, unsigned long expected, const char *what);
 /* Opens the memory domain efa; once, and before everything else. From then on the
  * module has its clock from here. */
 void bench_md_open(void);
-void bench_md_close(void);
 
 /* Time passes for the module. */
 void bench_clock_advance(unsigned nanoseconds);
@@ -49,7 +48,6 @@ void bench_side_open(bench_side_t *side);
 void bench_side_close(bench_side_t *side);
 
 void bench_memory_open(bench_memory_t *memory);
-void bench_memory_close(bench_memory_t *memory);
 
 /* An endpoint to what the two addresses name. */
 uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,

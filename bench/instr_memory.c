@@ -205,6 +205,4 @@ void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds)
     for (n = 0; n < rounds; ++n) {
         bench_batch(a, b, BENCH_BATCH, bench_copy, bench_complete_copy, 1);
     }
-    bench_memory_close(&remote);
-    bench_memory_close(&local);
 }

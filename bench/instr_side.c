@@ -109,12 +109,6 @@ void bench_md_open(void)
     bench_clock.now = now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-void bench_md_close(void)
-{
-    uct_md_close(bench_md);
-    ucs_async_context_destroy(bench_async);
-}
-
 void bench_memory_open(bench_memory_t *memory)
 {
     enum { PAGE = 4096, KEY_MAX = 256 };
@@ -129,13 +123,6 @@ void bench_memory_open(bench_memory_t *memory)
                 "registration");
     bench_check(uct_md_mkey_pack(bench_md, memory->memh, key), "key");
     bench_check(uct_rkey_unpack(bench_component, key, &memory->rkey), "key");
-}
-
-void bench_memory_close(bench_memory_t *memory)
-{
-    uct_rkey_release(bench_component, &memory->rkey);
-    uct_md_mem_dereg(bench_md, memory->memh);
-    free(memory->address);
 }
 
 static ucs_status_t
@@ -181,9 +168,6 @@ void bench_side_open(bench_side_t *side)
 
 void bench_side_close(bench_side_t *side)
 {
-    if (side->ep != NULL) {
-        uct_ep_destroy(side->ep);
-    }
     uct_iface_close(side->iface);
     uct_worker_destroy(side->worker);
 }

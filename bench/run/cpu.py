@@ -8,10 +8,10 @@ import os
 import signal
 import subprocess
 import threading
-import time
 
 import columns
 from launch import Counters, Failed, payload_of
+from studies import in_turn
 
 OPERATIONS = ["tag", "am", "put", "get"]
 SIZES = [8, 512, 1024, 4096, 8192, 65536, 262144, 1 << 20, 4 << 20]
@@ -24,7 +24,8 @@ class Program:
     """bench/twins, running."""
 
     def __init__(self, bench, column):
-        self.column = column
+        self.name, self.label = column.name, column.label
+        self.over_device = column.over_device
         words, self.stat = bench.words(
             [*[bench.srdrun] * column.srdrun, bench.program("twins")],
             prefix=column.prefix, options=column.options, name=column.name,
@@ -53,9 +54,10 @@ class Program:
         finally:
             watch.cancel()
 
-    def ask(self, case):
-        """Figures, of which the first are nanoseconds."""
-        return read(self.answer(case + "\n") or self.last_words(), case)
+    def measure(self, _, cases):
+        """Of the figures the first are nanoseconds."""
+        return {case: read(self.answer(case + "\n") or self.last_words(), case)
+                for case in cases}
 
     def last_words(self):
         self.stop()
@@ -69,7 +71,7 @@ class Program:
         text = self.answer("")
         if self.process.wait():
             self.last_words()
-        Counters(self.stat).check(payload_of(text), self.column.over_device)
+        Counters(self.stat).check(payload_of(text), self.over_device)
 
 
 def read(line, case):
@@ -80,32 +82,17 @@ def read(line, case):
     return float(words[1]), None, None, None
 
 
-def in_turn(bench, programs, cases, rounds):
-    """As studies.in_turn, but A B C A B C ... for each case; of one that failed
-    nothing is left."""
-    found, failures, start = {}, {}, time.time()
-
-    def tried(program, action, *arguments):
-        try:
-            if program.column.name not in failures:
-                return action(*arguments)
-        except Failed as error:
-            failures[program.column.name] = f"{program.column.label}: {error}"
-        return None
-
-    for number in range(rounds):
-        if number and time.time() - start > LONGEST * number / (number + 1):
-            failures["rounds"] = f"{rounds - number} of {rounds} rounds: no time"
-            break
-        bench.say(f"round {number + 1} of {rounds}")
-        for case in cases:
-            for program in programs:
-                found.setdefault(program.column.name, {}).setdefault(
-                    case, []).append(tried(program, program.ask, case))
+def measure(bench, programs, cases, rounds):
+    """Of one that failed, or whose bytes went another way, nothing is left."""
+    found, failures = in_turn(bench, programs, cases, rounds, longest=LONGEST,
+                              by_case=True)
     for program in programs:
-        tried(program, program.close)
-    return {name: cases for name, cases in found.items()
-            if name not in failures}, failures
+        try:
+            if program.name not in failures:
+                program.close()
+        except Failed as error:
+            failures[program.name] = f"{program.label}: {error}"
+    return {name: found[name] for name in found if name not in failures}, failures
 
 
 def study(bench):
@@ -114,10 +101,9 @@ def study(bench):
         for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
             programs.append(Program(bench, column))
         sizes = [8, 4096, 65536] if bench.quick else SIZES
-        return in_turn(bench, programs,
-                       [f"{operation}:{size}:{window}"
-                        for operation in OPERATIONS for window in WINDOWS
-                        for size in sizes], 7 if bench.quick else 19)
+        return measure(bench, programs, [
+            f"{operation}:{size}:{window}" for operation in OPERATIONS
+            for window in WINDOWS for size in sizes], 7 if bench.quick else 19)
     finally:
         for program in programs:
             program.stop()

@@ -23,35 +23,25 @@ import targets
 from launch import TOP, Bench, Failed, Missing
 
 
-def output(*command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True,
-                              check=False, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return "not there"
-    return (done.stdout or done.stderr).strip()
-
-
-def found_in(pattern, text):
-    match = re.search(pattern, text, re.M)
-    return match.group(1) if match else ""
+def said(command, pattern):
+    """What the first match of PATTERN in COMMAND's output has in its group."""
+    match = re.search(pattern, subprocess.getoutput(command), re.M)
+    return match.group(1) if match else "not there"
 
 
 def machine():
     """The machine on which the figures were taken."""
-    libraries = output("ldconfig", "-p")
     return {
-        "cpu": found_in(r"^model name\s*: (.*)$", output("cat", "/proc/cpuinfo")),
+        "cpu": said("cat /proc/cpuinfo", r"^model name\s*: (.*)$"),
         "cores": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
-        "system": found_in(r'^PRETTY_NAME="(.*)"',
-                           output("cat", "/etc/os-release")),
+        "system": said("cat /etc/os-release", '^PRETTY_NAME="(.*)"'),
         "load at start": os.getloadavg()[0],
-        "commit": output("git", "-C", TOP, "describe", "--always", "--dirty"),
-        "UCX": output("ucx_info", "-v").split("\n")[0].lstrip("# "),
-        "Open MPI": output("mpirun", "--version").split("\n")[0],
-        **{name: os.path.basename(os.path.realpath(found_in(
-            rf"{name}\.so\.\d+ .*=> (\S+)", libraries) or "not there"))
+        "commit": said(f"git -C '{TOP}' describe --always --dirty", "^(.*)$"),
+        "UCX": said("ucx_info -v", r"Version (\S+)"),
+        "Open MPI": said("mpirun --version", r"\(Open MPI\) (.*)$"),
+        **{name: os.path.basename(os.path.realpath(said(
+            "ldconfig -p", rf"{name}\.so\.\d+ .*=> (\S+)")))
            for name in ("libucp", "libefa", "libibverbs", "libfabric", "libmpi")},
     }
 

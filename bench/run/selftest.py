@@ -37,7 +37,7 @@ def must_fail(text, action, *arguments):
 def ask_cpu(bench, tls, cases):
     program = cpu.Program(bench, Column("srd", "srd", env=[f"UCX_TLS={tls}"],
                                         srdrun=True))
-    found, failures = cpu.in_turn(bench, [program], cases, 2)
+    found, failures = cpu.measure(bench, [program], cases, 2)
     program.stop()
     return found.get("srd"), failures.get("srd", "")
 

@@ -26,33 +26,35 @@ FLOORS = {"UCP": r"libuc[ps][-.]", "UCT": r"libuct[-.]",
           "device": r"libefasim", "libc": r"libc\.so|ld-linux|libc-|vdso"}
 
 
-def in_turn(bench, competitors, cases, rounds=None, times=1):
+def in_turn(bench, competitors, cases, rounds=None, times=1, longest=math.inf,
+            by_case=False):
     """({column: {case: [its figures in each round; None: it failed]}}, {column:
     why}). CASES: a list, or one for each column, and for others that of "". Without
-    ROUNDS as many as there is time for."""
+    ROUNDS as many as there is time for. BY_CASE: A B A B for each case."""
     found, failures, start = {}, {}, time.time()
     bench.milliseconds *= times
-    longest = math.inf if rounds else bench.longest
-    rounds = rounds or bench.rounds
+    if not rounds:
+        rounds, longest = bench.rounds, bench.longest
     bench.labels.update({column.name: column.label for column in competitors})
     for number in range(rounds):
         if number and time.time() - start > longest * number / (number + 1):
             failures["rounds"] = (f"{rounds - number} of {rounds} rounds: the "
                                   "machine is too busy")
             break
-        for column in competitors:
-            bench.say(f"round {number + 1} of {rounds}: {column.label}")
-            wanted = cases
-            if isinstance(cases, dict):
-                wanted = cases.get(column.name, cases[""])
-            try:
-                figures = column.measure(bench, wanted)
-            except Failed as error:
-                failures[column.name] = f"{column.label}: {error}"
-                figures = {} # the round counts, else others would be its pairs
-            for case in wanted:
-                found.setdefault(column.name, {}).setdefault(case, []).append(
-                    figures.get(case))
+        for part in [[case] for case in cases] if by_case else [cases]:
+            for column in competitors:
+                if not by_case or part[0] == cases[0]:
+                    bench.say(f"round {number + 1} of {rounds}: {column.label}")
+                wanted = (part.get(column.name, part[""])
+                          if isinstance(part, dict) else part)
+                try:
+                    figures = column.measure(bench, wanted)
+                except Failed as error:
+                    failures[column.name] = f"{column.label}: {error}"
+                    figures = {} # the round counts, else others would be its pairs
+                for case in wanted:
+                    found.setdefault(column.name, {}).setdefault(
+                        case, []).append(figures.get(case))
     bench.milliseconds //= times
     return found, failures
 
