@@ -48,7 +48,6 @@ static char              *tx_data, *rx_data;
 static unsigned long long payload;
 static float              samples[PAIR_SAMPLES];
 static double             case_seconds = 0.1;
-
 static int                pair_socket;
 
 void pair_fail(const char *what, const char *why)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+from statistics import median
 
 from launch import Failed
 
@@ -73,13 +74,13 @@ class Trace:
                         return
 
     def summary(self):
-        """{phase: (lines of one message, new ones of one message in a batch)}"""
+        """{phase: (lines of one message, new ones of one message in a batch)},
+        medians: now and then a thread of the module works within one."""
         posts = self.found["bench_post_short"]
         batches = [set().union(*posts[i:i + 16])
                    for i in range(0, len(posts) - 15, 16)]
-        return {"post": (sum(map(len, posts)) / len(posts),
-                         sum(map(len, batches)) / len(batches) / 16),
-                **{PHASES[name]: (None, sum(map(len, polls)) / len(polls) / 16)
+        return {"post": (median(map(len, posts)), median(map(len, batches)) / 16),
+                **{PHASES[name]: (None, median(map(len, polls)) / 16)
                    for name, polls in self.found.items()
                    if name != "bench_post_short"}}
 

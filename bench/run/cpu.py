@@ -29,7 +29,7 @@ class Program:
         words, self.stat = bench.words(
             [*[bench.srdrun] * column.srdrun, bench.program("twins")],
             prefix=column.prefix, options=column.options, name=column.name,
-            env=[*column.env, f"CPU_MS={5 if bench.quick else 8}"])
+            env=column.env)
         with open(self.stat + ".log", "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

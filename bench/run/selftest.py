@@ -75,15 +75,15 @@ def check_targets():
         "srd": {"put:8:1": of_time(110.0, 220.0, 90.0), "put:512:1": of_time(90.0)},
         "direct": {"put:8:1": of_time(140.0)}}}),
           [(1.1, False, False), (1.4, False, True)])
-    equal("rails", verdicts({"rails": {"rails1": {"bw:4194304:8": [[0, 10.0, 1, 0]]},
-                                       "rails2": {"bw:4194304:8": [[0, 10.1, 1, 0]]}}}),
-          [(1.01, True, False)])
-    for mine, value, is_lost in (
-            ([CALM] * 5, 9.0, True), ([BUSY] * 5, 9.0, False),
-            ([None, ONE], 1.0, False),
-            ([[float("inf"), 0, 1, 0]] * 5, float("inf"), True)):
+    for rate, met in ((1.01, True), (float("inf"), False)):
+        equal("rails", verdicts({"rails": {
+            "rails1": {"bw:4194304:8": [ONE]},
+            "rails2": {"bw:4194304:8": [[0, rate, 1, 0]]}}}), [(rate, met, not met)])
+    for mine, theirs, value, is_lost in (
+            ([CALM] * 5, [ONE] * 5, 9.0, True), ([BUSY] * 5, [ONE] * 5, 9.0, False),
+            ([CALM, None, ONE], [None, ONE, ONE], 1.0, False)):
         equal("ratios", verdicts({"ratios": {
-            "srd": {"lat:8": mine}, "verbs": {"lat:8": [ONE] * 5}}}),
+            "srd": {"lat:8": mine}, "verbs": {"lat:8": theirs}}}),
               [(value, not is_lost and value < 9, is_lost)])
     whole = {"UCP": 100, "UCT": 0, "transport": 100, "verbs": 0}
     dear = dict(whole, transport=111)
