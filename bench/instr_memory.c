@@ -95,8 +95,8 @@ static void bench_completed(uct_completion_t *self)
     bench_check(self->status, "an operation");
 }
 
-/* Operations, each with a completion of its own. Of a list one has `pieces`, and
- * completes in full polls. */
+/* Operations, each with a completion of its own. A list is one operation of
+ * `pieces`, which complete in full polls. */
 static void bench_batch(bench_side_t *a, bench_side_t *b, unsigned count,
                         bench_post_t post, bench_poll_t complete,
                         unsigned pieces)

@@ -55,7 +55,7 @@ class Program:
             watch.cancel()
 
     def measure(self, _, cases):
-        """Of the figures the first are nanoseconds."""
+        """The first of the figures are nanoseconds."""
         return {case: read(self.answer(case + "\n") or self.last_words(), case)
                 for case in cases}
 
@@ -83,7 +83,7 @@ def read(line, case):
 
 
 def measure(bench, programs, cases, rounds):
-    """Of one that failed, or whose bytes went another way, nothing is left."""
+    """Nothing is left of one that failed, or whose bytes went another way."""
     found, failures = in_turn(bench, programs, cases, rounds, longest=LONGEST,
                               by_case=True)
     for program in programs:

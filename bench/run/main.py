@@ -24,7 +24,7 @@ from launch import TOP, Bench, Failed, Missing
 
 
 def said(command, pattern):
-    """What the first match of PATTERN in COMMAND's output has in its group."""
+    """The group of the first match of PATTERN in COMMAND's output."""
     match = re.search(pattern, subprocess.getoutput(command), re.M)
     return match.group(1) if match else "not there"
 
