@@ -582,6 +582,9 @@ suite_run() {
     ci && check top_limit 30 top_limit
     ci && check top_ud 30 top_ud
     at_once 1
+    alone_begin
+    alone top_worst 60 top_worst
+    alone_end
     check info_page_readme 60 page_readme
 }
 

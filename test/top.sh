@@ -131,6 +131,23 @@ top_off() {
     done
 }
 
+# The first line: a process that is stopped, amidst its messages; then of pages.
+top_worst() {
+    local server
+    need python3
+    export UCX_TLS=srd
+    OMPI_COMM_WORLD_RANK=7 top_pair -- -t tag_bw -s 2000 -n 1000000000
+    server=$(top_pid "${TOP_PIDS[0]}")
+    kill -STOP "$server"
+    sleep 1
+    top_json
+    top_says '(top["headline"] or "").startswith(
+        f"rank 7 (process {a[0]}, ucx_perftest) is stopped; 1 rank waits; last traffic ")' \
+        "$server"
+    kill -9 "${TOP_PIDS[@]}" "$server"
+    python3 -B "$TEST_DIR/top_keys.py" "$BUILD/bin/srd_info" states || fail "status $?"
+}
+
 # On a terminal: keys, the interval, signals.
 top_keys() {
     need python3
@@ -287,7 +304,7 @@ top_sleeper() {
     done
     "$BUILD/bin/srd_info" --top --once | tee "$CHECK_LOG.text"
     head -n 1 "$CHECK_LOG.text" | grep -Eq \
-        "^$(uname -n) stalls $((ranks - 1)) ranks: its rank $sleeper, process [0-9]+ sleeps\$" ||
+        "^rank $sleeper \(process [0-9]+, mpi_check\) sleeps; $((ranks - 1)) ranks wait; last" ||
         fail "the first line: $(head -n 1 "$CHECK_LOG.text")"
     : >"$SLEEPER_UNTIL"
     wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"

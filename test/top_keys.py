@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """top_keys.py SRD_INFO: srd_info --top on a terminal. Its peers are those of a
-page that this program shows, in which each column has an order of its own."""
+page that this program shows, in which each column has an order of its own.
+top_keys.py SRD_INFO states: the first line and the waits of --top --once, of
+processes that sleep, do not answer or are stopped while this one waits."""
 
 import fcntl
 import os
@@ -42,23 +44,84 @@ def row(peer):
                        3 + 7 * turned(6), 0, 0, 0)
 
 
-def page():
-    """As base_top_page.h has it."""
+def page(rows, rank=3, quiet=0):
+    """As base_top_page.h has it; without traffic for `quiet` seconds."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    rows = b''.join(row(peer) for peer in range(PEERS))
-    head = struct.pack('<IIiIQQIIII16s64s32s32s8s', 0, os.getpid(), 3, 77, now,
-                       now, PEERS, 0, 1, PEERS, b'\xfe\x80' + b'\x09' * 14,
+    count = len(rows) // 56
+    head = struct.pack('<IIiIQQIIII16s64s32s32s8s', 0, os.getpid(), rank, 77,
+                       now, now - quiet * 10**9, count, 0, 1, count, gid(rank),
                        b'here', b'program', b'rdmap0s6', b'srd') + bytes(8 * 24)
     size = 16 + len(head) + 64 * 56
     head = struct.pack('<I', size) + head[4:]
     return whole(b'EFATOP 1' + bytes(8) + head + rows.ljust(64 * 56, b'\0'))
 
 
-def keep(fd):
+def gid(rank):
+    return b'\xfe\x80' + bytes([rank]) * 14
+
+
+def keep(fd, *what):
     """A page that is not old."""
     while True:
-        os.pwrite(fd, page(), 0)
+        os.pwrite(fd, page(*what), 0)
         time.sleep(0.3)
+
+
+def other(rank, quiet, keeps=True):
+    """A process without traffic for so long; its page gets old if not kept."""
+    pid = os.fork()
+    if pid == 0:
+        fd = show(page(b'', rank, quiet))
+        if keeps:
+            keep(fd, b'', rank, quiet)
+        time.sleep(60)
+        os._exit(0)
+    return pid
+
+
+def wait(peer, age, qpn=77):
+    """A row: a message has waited `age` ms for that peer's buffers."""
+    return struct.pack('<16sIIIIQHHHBBII', peer, qpn, age, 0, 0, 0, 0, 0, 0, 0,
+                       3, 0, 0)
+
+
+def states(program):
+    """Processes in worse and worse states, each of which another waits for."""
+    def once():
+        return subprocess.run([program, '--top', '--once'], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+
+    def first(pid, rank, does):
+        line = once().splitlines()[0]
+        expect(re.fullmatch(rf'rank {rank} \(process {pid}, program\) {does}; '
+                            r'1 rank waits; last traffic 36[0-9]+\.[0-9] s ago',
+                            line), f'rank {rank} {does}: {line}')
+
+    others = []
+    try:
+        others.append(other(4, 3600))
+        rows = b''.join(wait(gid(4), 3600000 + 10 * each) for each in range(40)) + \
+            wait(gid(5), 200) + wait(gid(6), 300) + \
+            b''.join(wait(PREFIX + bytes([2, peer]), 3000000 + peer) for peer in range(22))
+        threading.Thread(target=keep, args=(show(page(rows)), rows), daemon=True).start()
+        first(others[0], 4, 'sleeps')
+        others.append(other(5, 3600, False))
+        others.append(other(6, 3600))
+        time.sleep(3)
+        first(others[1], 5, 'does not answer')
+        os.kill(others[0], signal.SIGSTOP)
+        first(others[0], 4, 'is stopped')
+        os.kill(others[2], signal.SIGSTOP)
+        text = once()
+        expect('is stopped, and 1 more;' in text, f'two are stopped: {text}')
+        lines = [line for line in text.splitlines() if 'has waited' in line]
+        expect(len(lines) == 20 and lines[0].endswith(
+            'has waited 3600.4 s for rank 4 on here: for its receiver\'s buffers '
+            '(40 endpoints)') and re.search('\n([5-9]|[1-9][0-9]+) more waits\n', text),
+            f'25 waits, and those of others on this host: {text}')
+    finally:
+        for pid in others:
+            os.kill(pid, signal.SIGKILL)
 
 
 class Terminal:
@@ -172,11 +235,15 @@ def signals(program):
 
 
 def main(program):
-    threading.Thread(target=keep, args=(show(page()),), daemon=True).start()
+    rows = b''.join(row(peer) for peer in range(PEERS))
+    threading.Thread(target=keep, args=(show(page(rows)), rows), daemon=True).start()
     keys(program)
     interval(program)
     signals(program)
     print(f'{len(KEYS)} keys, two intervals, four signals')
 
 
-main(sys.argv[1])
+if sys.argv[2:] == ['states']:
+    states(sys.argv[1])
+else:
+    main(sys.argv[1])

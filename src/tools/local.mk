@@ -38,6 +38,7 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/status.c \
 	src/tools/selftest/text.c src/tools/selftest/text.h \
 	src/tools/selftest/ucx.c \
+	src/tools/top/headline.c src/tools/top/headline.h \
 	src/tools/top/keys.c src/tools/top/keys.h \
 	src/tools/top/pages.c src/tools/top/pages.h \
 	src/tools/top/show.c src/tools/top/show.h \

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "show.h"
 
-#include <flow/look.h>
 #include <uct/ib/base/base_counters.h>
 
 #include <stdio.h>
 #include <string.h>
 
+#define SHOW_WAITS 20 /* lines of waits, the oldest */
+
 static const char *const show_counters[BASE_COUNTER_LAST] = BASE_COUNTER_NAMES;
-
-/* The reason of a wait (flow_look_wait_t), to follow the word "for". */
-static const char *show_wait(const base_top_row_t *row)
-{
-    static const char *const words[FLOW_LOOK_WAITS] = {
-            [FLOW_LOOK_FREE]   = "completions",
-            [FLOW_LOOK_HELLO]  = "its first answer",
-            [FLOW_LOOK_LIMIT]  = "its receiver to read",
-            [FLOW_LOOK_RNR]    = "its receiver's buffers",
-            [FLOW_LOOK_SENT]   = "completions",
-            [FLOW_LOOK_FAILED] = "nothing: it failed"};
-
-    return words[row->wait];
-}
 
 /* 1234567 as "1.23M"; always the same buffer. */
 static const char *show_number(double number, char text[16])
@@ -64,13 +51,43 @@ static void show_peer(const view_peer_t *peer)
 
 static void show_one_wait(const view_wait_t *wait)
 {
-    char rank[16], other[16];
+    char rank[16], other[16], count[32] = "";
 
+    if (wait->count > 1) {
+        snprintf(count, sizeof(count), " (%u endpoints)", wait->count);
+    }
     printf("rank %s (process %ld) has waited %.1f s for rank %s on %s: for "
-           "%s\n",
+           "%s%s\n",
            show_rank(wait->who->page.rank, rank), wait->who->pid,
            (double)wait->row->age / 1000, show_rank(wait->rank, other),
-           wait->host, show_wait(wait->row));
+           wait->host, view_reason(wait), count);
+}
+
+/* How many of `count` rows fit into `lines` lines (0: no limit), if `used` of
+ * them are taken. */
+static unsigned show_room(unsigned count, unsigned lines, unsigned used)
+{
+    if ((lines == 0) || (used + count <= lines)) {
+        return count;
+    }
+    return (lines > used) ? lines - used : 0;
+}
+
+/* At most SHOW_WAITS. Returns the number of lines. */
+static unsigned show_waits(const view_t *view, unsigned lines, unsigned used)
+{
+    unsigned count = (view->wait_count < SHOW_WAITS) ? view->wait_count :
+                                                       SHOW_WAITS;
+    unsigned part  = show_room(count, lines, used), i;
+
+    for (i = 0; i < part; ++i) {
+        show_one_wait(&view->waits[i]);
+    }
+    if (part == view->wait_count) {
+        return part;
+    }
+    printf("%u more waits\n", view->wait_count - part);
+    return part + 1;
 }
 
 static void show_process(const pages_one_t *one)
@@ -89,22 +106,12 @@ static void show_process(const pages_one_t *one)
            view_does(one), one->idle + one->age);
 }
 
-/* How many of `count` rows fit into `lines` lines (0: no limit), if `used` of
- * them are taken. */
-static unsigned show_room(unsigned count, unsigned lines, unsigned used)
-{
-    if ((lines == 0) || (used + count <= lines)) {
-        return count;
-    }
-    return (lines > used) ? lines - used : 0;
-}
-
-void show_text(const view_t *view, unsigned lines)
+void show_text(const view_t *view, const char *headline, unsigned lines)
 {
     unsigned used = 4, part, i;
     char     sent[16], received[16], bytes[16];
 
-    printf("%s\n", (view->headline[0] != '\0') ? view->headline :
+    printf("%s\n", (headline[0] != '\0') ? headline :
                    (view->pages->count == 0) ?
                    "no process of yours uses this module (no srdrun in "
                    "front, or UCX_EFA_TOP=n)" :
@@ -124,10 +131,7 @@ void show_text(const view_t *view, unsigned lines)
     if (view->pages->count == 0) {
         return;
     }
-    part = show_room(view->wait_count, lines / 2, used);
-    for (i = 0; i < part; ++i, ++used) {
-        show_one_wait(&view->waits[i]);
-    }
+    used += show_waits(view, lines / 2, used);
     printf("%-26s %5s %7s %6s %6s %6s %6s %5s %6s %5s %8s %6s\n", "PEER",
            "RANK", "QPN", "OUT/s", "IN/s", "B/s", "BLOCK", "RNR", "LOST",
            "DEPTH", "OLDEST s", "STALLS");
@@ -192,7 +196,7 @@ static void show_json_waits(json_t *json, const view_t *view)
         json_text(json, "for_host", wait->host);
         json_rank(json, "for_rank", wait->rank);
         json_count(json, "for_qpn", wait->row->qpn);
-        json_text(json, "wants", show_wait(wait->row));
+        json_text(json, "wants", view_reason(wait));
         json_truth(json, "stalled", view_is_stalled(wait->row));
         json_number(json, "seconds", (double)wait->row->age / 1000);
         json_end_object(json);
@@ -231,10 +235,9 @@ static void show_json_interfaces(json_t *json, const view_t *view)
     json_end_array(json);
 }
 
-void show_json(json_t *json, const view_t *view)
+void show_json(json_t *json, const view_t *view, const char *headline)
 {
-    json_text(json, "headline",
-              (view->headline[0] != '\0') ? view->headline : NULL);
+    json_text(json, "headline", (headline[0] != '\0') ? headline : NULL);
     json_number(json, "messages_out_per_second", view->sent);
     json_number(json, "messages_in_per_second", view->received);
     json_number(json, "bytes_per_second", view->bytes);

@@ -6,10 +6,11 @@
 
 #include <tools/json.h>
 
-/* Prints a view as text of at most `lines` lines (0: no limit). */
-void show_text(const view_t *view, unsigned lines);
+/* Prints a view as text of at most `lines` lines (0: no limit), under its
+ * headline (headline.h). */
+void show_text(const view_t *view, const char *headline, unsigned lines);
 
 /* Writes the whole view as members of the JSON object that is open. */
-void show_json(json_t *json, const view_t *view);
+void show_json(json_t *json, const view_t *view, const char *headline);
 
 #endif

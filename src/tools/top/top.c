@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "top.h"
+#include "headline.h"
 #include "keys.h"
 #include "show.h"
 
@@ -59,7 +60,8 @@ static int top_is_file(const char *path)
 }
 
 /* Replaces the file by a new one at once: no collector ever sees half of it. */
-static int top_json_file(const view_t *view, const char *path)
+static int top_json_file(const view_t *view, const char *headline,
+                         const char *path)
 {
     char   name[PATH_MAX];
     json_t json;
@@ -75,7 +77,7 @@ static int top_json_file(const view_t *view, const char *path)
     if (json_open_on(&json, top_create(name), path) != 0) {
         return 1;
     }
-    show_json(&json, view);
+    show_json(&json, view, headline);
     status = json_close(&json);
     if ((status == 0) && (rename(name, path) != 0)) {
         fprintf(stderr, "srd_info: --json=%s: %s\n", path, strerror(errno));
@@ -87,19 +89,19 @@ static int top_json_file(const view_t *view, const char *path)
     return status != 0;
 }
 
-static int top_json(const view_t *view, const char *path)
+static int top_json(const view_t *view, const char *headline, const char *path)
 {
     json_t json;
     int    fd;
 
     if (strcmp(path, "-")) {
-        return top_json_file(view, path);
+        return top_json_file(view, headline, path);
     }
     fd = dup(STDOUT_FILENO);
     if (json_open_on(&json, (fd < 0) ? NULL : fdopen(fd, "w"), path) != 0) {
         return 1;
     }
-    show_json(&json, view);
+    show_json(&json, view, headline);
     return json_close(&json) != 0;
 }
 
@@ -115,22 +117,26 @@ static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
 {
     pages_t pages;
     view_t  view;
+    char    headline[HEADLINE_LENGTH];
     int     status = 0;
 
     if (pages_read(&pages, before) != 0) {
         return top_no_proc();
     }
     *before = pages;
-    if (view_make(&view, before) != 0) {
+    if ((view_make(&view, before) != 0) ||
+        (headline_make(&view, headline) != 0)) {
         fprintf(stderr, "srd_info: --top: out of memory\n");
+        view_free(&view);
         return 1;
     }
     view_sort(&view, keys->order);
     if (args->json != NULL) {
-        status = top_json(&view, args->json);
+        status = top_json(&view, headline, args->json);
     } else {
+        view_merge(&view);
         keys_page(keys);
-        show_text(&view, keys_lines(keys));
+        show_text(&view, headline, keys_lines(keys));
         status = (fflush(stdout) != 0) || ferror(stdout);
         if ((status != 0) && (errno != EPIPE)) {
             fprintf(stderr, "srd_info: --top: not all was printed: %s; make "

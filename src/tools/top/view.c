@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "view.h"
 
+#include <flow/look.h>
+
 #include <arpa/inet.h>
 
 #include <stdio.h>
@@ -54,6 +56,46 @@ static int view_compare_pages(const void *first, const void *second)
 static double view_most(double first, double second)
 {
     return (first > second) ? first : second;
+}
+
+view_state_t view_state(const pages_one_t *one)
+{
+    if ((one->state == 'T') || (one->state == 't')) {
+        return VIEW_STOPPED;
+    }
+    if (one->age > PAGES_OLD) {
+        return VIEW_SILENT;
+    }
+    if ((one->cpu >= 0) && (one->cpu < VIEW_IDLE)) {
+        return VIEW_SLEEPS;
+    }
+    return (one->idle < 1) ? VIEW_WORKS : VIEW_POLLS;
+}
+
+const char *view_does(const pages_one_t *one)
+{
+    static const char *const words[] = {[VIEW_WORKS]   = "works",
+                                        [VIEW_POLLS]   = "computes or polls",
+                                        [VIEW_SLEEPS]  = "sleeps",
+                                        [VIEW_SILENT]  = "does not answer",
+                                        [VIEW_STOPPED] = "is stopped"};
+    view_state_t             state   = view_state(one);
+
+    return ((state == VIEW_POLLS) && (one->cpu < 0)) ? "moves nothing" :
+                                                       words[state];
+}
+
+const char *view_reason(const view_wait_t *wait)
+{
+    static const char *const words[FLOW_LOOK_WAITS] = {
+            [FLOW_LOOK_FREE]   = "completions",
+            [FLOW_LOOK_HELLO]  = "its first answer",
+            [FLOW_LOOK_LIMIT]  = "its receiver to read",
+            [FLOW_LOOK_RNR]    = "its receiver's buffers",
+            [FLOW_LOOK_SENT]   = "completions",
+            [FLOW_LOOK_FAILED] = "nothing: it failed"};
+
+    return words[wait->row->wait];
 }
 
 static void view_peer_begin(view_peer_t *peer, const base_top_row_t *row,
@@ -137,95 +179,15 @@ static void view_waits(view_t *view, const view_ref_t *refs, unsigned count)
         }
         peer       = &view->peers[refs[i].peer];
         wait       = &view->waits[view->wait_count++];
-        wait->who  = refs[i].who;
-        wait->row  = refs[i].row;
-        wait->rank = peer->rank;
+        wait->who   = refs[i].who;
+        wait->row   = refs[i].row;
+        wait->rank  = peer->rank;
+        wait->local = peer->local;
+        wait->count = 1;
         memcpy(wait->host, peer->host, sizeof(wait->host));
     }
     qsort(view->waits, view->wait_count, sizeof(*view->waits),
           view_compare_waits);
-}
-
-/* By the host that stalls a process, then by process. */
-static int view_compare_stalls(const void *first, const void *second)
-{
-    const view_wait_t *a = *(const view_wait_t *const*)first;
-    const view_wait_t *b = *(const view_wait_t *const*)second;
-    int                order = strcmp(a->host, b->host);
-
-    return (order != 0) ? order :
-                          (a->who->pid > b->who->pid) -
-                                  (a->who->pid < b->who->pid);
-}
-
-/* Names the host that stalls `count` processes; if a single peer of that host
- * does, also its rank, process and state. */
-static void view_headline(view_t *view, const char *host, unsigned count,
-                          int ranks)
-{
-    const view_peer_t *peer = NULL;
-    unsigned           peers = 0, i;
-    size_t             used;
-
-    for (i = 0; i < view->peer_count; ++i) {
-        if ((view->peers[i].stalls > 0) && !strcmp(view->peers[i].host, host)) {
-            peer = &view->peers[i];
-            ++peers;
-        }
-    }
-    used = (size_t)snprintf(view->headline, sizeof(view->headline),
-                            "%s stalls %u %s%s", host, count,
-                            ranks ? "rank" : "process",
-                            (count == 1) ? "" : ranks ? "s" : "es");
-    if ((peers != 1) || (used >= sizeof(view->headline))) {
-        return;
-    }
-    if (peer->rank >= 0) {
-        used += (size_t)snprintf(view->headline + used,
-                                 sizeof(view->headline) - used,
-                                 ": its rank %d", peer->rank);
-    }
-    if ((peer->local != NULL) && (used < sizeof(view->headline))) {
-        snprintf(view->headline + used, sizeof(view->headline) - used,
-                 "%s process %ld %s", (peer->rank >= 0) ? "," : ":",
-                 peer->local->pid, view_does(peer->local));
-    }
-}
-
-/* The host that stalls most processes. -1: out of memory. */
-static int view_stalls(view_t *view)
-{
-    const view_wait_t **stalls = calloc(view->wait_count + 1, sizeof(*stalls));
-    const view_wait_t  *most   = NULL;
-    unsigned            count = 0, run = 0, best = 0, i;
-    int                 ranks = 1;
-
-    if (stalls == NULL) {
-        return -1;
-    }
-    for (i = 0; i < view->wait_count; ++i) {
-        if (view_is_stalled(view->waits[i].row)) {
-            stalls[count++] = &view->waits[i];
-            ranks          &= view->waits[i].who->page.rank >= 0;
-        }
-    }
-    qsort(stalls, count, sizeof(*stalls), view_compare_stalls);
-    for (i = 0; i < count; ++i) {
-        if ((i > 0) && !strcmp(stalls[i]->host, stalls[i - 1]->host)) {
-            run += stalls[i]->who->pid != stalls[i - 1]->who->pid;
-        } else {
-            run = 1;
-        }
-        if (run > best) {
-            best = run;
-            most = stalls[i];
-        }
-    }
-    if (most != NULL) {
-        view_headline(view, most->host, best, ranks);
-    }
-    free(stalls);
-    return 0;
 }
 
 /* All rows, and the pages sorted. */
@@ -268,7 +230,7 @@ int view_make(view_t *view, const pages_t *pages)
             view->received += view->peers[i].received;
             view->bytes    += view->peers[i].bytes;
         }
-        status = view_stalls(view);
+        status = 0;
     }
     free(refs);
     free(sorted);
@@ -283,6 +245,46 @@ void view_free(view_t *view)
     free(view->peers);
     free(view->waits);
     memset(view, 0, sizeof(*view));
+}
+
+/* By process, peer and reason, as they are shown; then the oldest first. */
+static int view_compare_same(const void *first, const void *second)
+{
+    const view_wait_t *a = first, *b = second;
+    int                order = (a->who->pid > b->who->pid) -
+                               (a->who->pid < b->who->pid);
+
+    if (order == 0) {
+        order = strcmp(a->host, b->host);
+    }
+    if (order == 0) {
+        order = (a->rank > b->rank) - (a->rank < b->rank);
+    }
+    return (order != 0) ? order : strcmp(view_reason(a), view_reason(b));
+}
+
+static int view_compare_merge(const void *first, const void *second)
+{
+    int order = view_compare_same(first, second);
+
+    return (order != 0) ? order : view_compare_waits(first, second);
+}
+
+void view_merge(view_t *view)
+{
+    view_wait_t *waits = view->waits;
+    unsigned     kept  = 0, i;
+
+    qsort(waits, view->wait_count, sizeof(*waits), view_compare_merge);
+    for (i = 0; i < view->wait_count; ++i) {
+        if ((kept > 0) && !view_compare_same(&waits[kept - 1], &waits[i])) {
+            waits[kept - 1].count += waits[i].count;
+        } else {
+            waits[kept++] = waits[i];
+        }
+    }
+    view->wait_count = kept;
+    qsort(waits, kept, sizeof(*waits), view_compare_waits);
 }
 
 static double view_key(const view_peer_t *peer, view_order_t order)
@@ -328,21 +330,4 @@ void view_sort(view_t *view, view_order_t order)
 {
     qsort_r(view->peers, view->peer_count, sizeof(*view->peers),
             view_compare_peers, &order);
-}
-
-const char *view_does(const pages_one_t *one)
-{
-    if ((one->state == 'T') || (one->state == 't')) {
-        return "is stopped";
-    }
-    if (one->age > PAGES_OLD) {
-        return "does not answer";
-    }
-    if ((one->cpu >= 0) && (one->cpu < VIEW_IDLE)) {
-        return "sleeps";
-    }
-    if (one->idle < 1) {
-        return "works";
-    }
-    return (one->cpu < 0) ? "moves nothing" : "computes or polls";
 }

@@ -5,8 +5,7 @@
 
 #include "pages.h"
 
-#define VIEW_HOST     64
-#define VIEW_HEADLINE 256
+#define VIEW_HOST 64
 
 /* A peer's interface, summed over all processes of this host. */
 typedef struct view_peer {
@@ -26,9 +25,11 @@ typedef struct view_peer {
 /* A process that waits for a peer. */
 typedef struct view_wait {
     const pages_one_t    *who;
-    const base_top_row_t *row;
+    const base_top_row_t *row;   /* the oldest of `count` */
+    const pages_one_t    *local; /* the peer's; NULL: it is on another host */
     char                  host[VIEW_HOST];
-    int                   rank; /* of the peer; -1: unknown */
+    int                   rank;  /* of the peer; -1: unknown */
+    unsigned              count; /* endpoints: 1 until view_merge */
 } view_wait_t;
 
 typedef struct view {
@@ -38,8 +39,6 @@ typedef struct view {
     view_wait_t   *waits; /* oldest first */
     unsigned       wait_count;
     double         sent, received, bytes; /* of all peers, per second */
-    char           headline[VIEW_HEADLINE]; /* names the host that stalls most
-                                               processes; empty: none does */
 } view_t;
 
 /* Makes a view of the pages, which must outlive it. 0, or -1: out of memory. */
@@ -58,6 +57,23 @@ typedef enum view_order {
 
 /* Sorts the peers by this quantity, the largest first. */
 void view_sort(view_t *view, view_order_t order);
+
+/* Makes one of the waits of a process for the same peer and reason. */
+void view_merge(view_t *view);
+
+/* The reason of a wait (flow_look_wait_t), to follow the word "for". */
+const char *view_reason(const view_wait_t *wait);
+
+/* States of a process, the worst last. */
+typedef enum view_state {
+    VIEW_WORKS,
+    VIEW_POLLS,
+    VIEW_SLEEPS,
+    VIEW_SILENT,
+    VIEW_STOPPED
+} view_state_t;
+
+view_state_t view_state(const pages_one_t *one);
 
 /* A short description of the state of a process, such as "sleeps". */
 const char *view_does(const pages_one_t *one);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOP_HEADLINE_H_
+#define TOP_HEADLINE_H_
+
+#include "view.h"
+
+#define HEADLINE_LENGTH 256
+
+/*
+ * One line on the worst state known: a process that is stopped; that does not
+ * answer; that sleeps while others wait for it; else the host that stalls most
+ * processes. The one without traffic for longest stands for others in that
+ * state. Empty: nothing of that. Before view_merge. 0, or -1: out of memory.
+ */
+int headline_make(const view_t *view, char text[HEADLINE_LENGTH]);
+
+#endif
