@@ -201,6 +201,22 @@ errors_module() {
         errors_ucx UCX_SRD_TX_QUEUE_LEN=0
     error 'UCX_EFA_UD_MTU=100' 'UCX_EFA_UD_MTU=100' 'allowed' '256 bytes and more' \
         errors_ucx UCX_TLS=ud,self UCX_EFA_UD_MTU=100
+    error 'UCX_SRD_RX_QUEUE_LEN=8192' 'UCX_SRD_RX_QUEUE_LEN=8192' \
+        'uses 2048: .* half of its 4096' 'raise UCX_SRD_RX_BUFFERS_MAX' \
+        errors_ucx UCX_SRD_RX_QUEUE_LEN=8192
+    error 'UCX_SRD_TX_QUEUE_LEN=4000' 'UCX_SRD_TX_QUEUE_LEN=4000' \
+        'rdmap0s6 uses [0-9]*: its queue has [0-9]* sends' 'ask for no more' \
+        errors_ucx UCX_SRD_TX_QUEUE_LEN=4000
+    error 'UCX_SRD_RX_BUFFERS_MAX=9000' 'UCX_SRD_RX_BUFFERS_MAX=9000' \
+        'rdmap0s6 uses 8192: its queue has no more' 'ask for no more' \
+        errors_on --max-cqe 8192 -- env UCX_TLS=srd,self UCX_SRD_RX_BUFFERS_MAX=9000 \
+        "$SRDRUN" ucx_info -w -u t
+    error 'UCX_SRD_MAX_AH=2000 (of a device with 1024)' 'UCX_SRD_MAX_AH=2000' \
+        'rdmap0s6 uses 1024: it has no more address handles' 'ask for no more' \
+        errors_ucx UCX_SRD_MAX_AH=2000
+    error 'UCX_EFA_UD_MTU=20000' 'UCX_EFA_UD_MTU=20000' \
+        'rdmap0s6 takes no datagrams of that length: ud sends [0-9]* bytes' 'or unset it' \
+        errors_ucx UCX_TLS=ud,self UCX_EFA_UD_MTU=20000
     error 'UCX_EFA_CLAIM=perhaps' "'perhaps'" 'Invalid value' 'Expected: y, n or try' \
         errors_ucx UCX_EFA_CLAIM=perhaps
     error 'UCX_EFA_DIRECT=y (rdma-core is older than 60)' 'is not used.*UCX_EFA_DIRECT=y' \

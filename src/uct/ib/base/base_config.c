@@ -4,6 +4,8 @@
 #include "base_rxq.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert(BASE_CONFIG_RX_QUEUE_LEN - BASE_RXQ_RESERVE >=
@@ -37,6 +39,61 @@ void base_config_resolve(base_config_t *config, const efa_device_t *device)
     config->max_ah         = efa_at_most(config->max_ah, device->max_ah);
     if ((config->mtu == 0) || (config->mtu > device->max_msg)) {
         config->mtu = device->max_msg;
+    }
+}
+
+static const ucx_config_field_t base_config_rows[] = {BASE_CONFIG_SHARED};
+
+/* Why base_config_resolve lowered the value at `offset`, and what to do. */
+static void base_config_why(char *text, size_t max, size_t offset,
+                            const char *prefix, const efa_device_t *device,
+                            const base_config_t *config)
+{
+    unsigned cqes = base_config_cqes(device);
+
+    switch (offset) {
+    case offsetof(base_config_t, tx_queue_len):
+        snprintf(text, max, "its queue has %u sends, %u of them for control "
+                 "and a third of the others for peers that answer; ask for no "
+                 "more", efa_at_most(device->max_sq_wr, cqes), BASE_CTL_OPS);
+        break;
+    case offsetof(base_config_t, rx_queue_len):
+        snprintf(text, max, "an interface opens with half of its %u receive "
+                 "buffers at most; raise %sRX_BUFFERS_MAX too, as far as the "
+                 "device has them (%u)", config->rx_buffers_max, prefix,
+                 efa_at_most(device->max_rq_wr, cqes));
+        break;
+    case offsetof(base_config_t, rx_buffers_max):
+        snprintf(text, max, "its queue has no more receives; ask for no more");
+        break;
+    default:
+        snprintf(text, max, "it has no more address handles; ask for no more");
+        break;
+    }
+}
+
+void base_config_report(ucx_host_t *host, const char *prefix, int acked,
+                        const efa_device_t *device, const base_config_t *wished,
+                        const base_config_t *config)
+{
+    static unsigned           said[2]; /* rows, of srd and of ud */
+    unsigned                 *of = &said[acked != 0], i;
+    const ucx_config_field_t *row;
+    unsigned                  was, is;
+    char                      why[200];
+
+    for (i = 0; i < sizeof(base_config_rows) / sizeof(*base_config_rows); ++i) {
+        row = &base_config_rows[i];
+        memcpy(&was, (const char*)wished + row->offset, sizeof(was));
+        memcpy(&is, (const char*)config + row->offset, sizeof(is));
+        if ((is >= was) || (was == strtoul(row->dflt, NULL, 10)) ||
+            (__atomic_fetch_or(of, 1u << i, __ATOMIC_RELAXED) & (1u << i))) {
+            continue;
+        }
+        base_config_why(why, sizeof(why), row->offset, prefix, device,
+                        config);
+        host_warn(host, "%s%s=%u: %s uses %u: %s", prefix, row->name, was,
+                  device->name, is, why);
     }
 }
 

@@ -62,6 +62,13 @@ _Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
  */
 void base_config_resolve(base_config_t *config, const efa_device_t *device);
 
+/* Warns of each value that is no default and was put right by that, once in the
+ * process. `prefix`: of the variables; `acked`: of two transports, which. */
+void base_config_report(ucx_host_t *host, const char *prefix, int acked,
+                        const efa_device_t *device,
+                        const base_config_t *wished,
+                        const base_config_t *config);
+
 /*
  * How received packets are to lie in their buffers, but for their size.
  * UCS_OK; UCS_ERR_INVALID_PARAM, and it was said, where `params` cannot be met.

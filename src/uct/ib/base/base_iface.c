@@ -224,6 +224,8 @@ static ucs_status_t base_iface_open(base_iface_t *iface, efa_md_t *md,
     iface->acked     = transport->acks != NULL;
     iface->am_other  = iface->acked;
     base_config_resolve(&config, md->device);
+    base_config_report(iface->super.host, transport->prefix, iface->acked,
+                       md->device, wished, &config);
     iface->max_payload = config.mtu - FLOW_LONG_HDR;
     status = base_config_layout(iface->super.host, transport->name, params,
                                 &layout);

@@ -90,6 +90,7 @@ static int ud_mtu_passes(efa_md_t *md, unsigned size)
 
 ucs_status_t ud_mtu_find(efa_md_t *md, unsigned wished, unsigned *mtu_p)
 {
+    static int  said;
     ucx_host_t *host = md->super.host;
     unsigned    most = md->device->max_msg;
 
@@ -102,17 +103,17 @@ ucs_status_t ud_mtu_find(efa_md_t *md, unsigned wished, unsigned *mtu_p)
     }
     most   = ((wished == 0) || (wished > most)) ? most : wished;
     *mtu_p = most;
-    if ((*mtu_p <= UD_MTU_SMALL) || ud_mtu_passes(md, *mtu_p)) {
-        return UCS_OK;
+    if ((*mtu_p > UD_MTU_SMALL) && !ud_mtu_passes(md, *mtu_p)) {
+        *mtu_p = UD_MTU_SMALL;
+        host_debug(host, "%s: takes no datagrams of %u bytes: %u for ud",
+                   md->device->name, most, *mtu_p);
     }
-    *mtu_p = UD_MTU_SMALL;
-    host_debug(host, "%s: takes no datagrams of %u bytes: %u for ud",
-               md->device->name, most, *mtu_p);
-    if (wished != 0) {
+    if ((wished > *mtu_p) &&
+        !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
         host_warn(host,
-                  "%s: UCX_EFA_UD_MTU=%u: the device takes no datagrams of "
-                  "that length; ud takes %u bytes",
-                  md->device->name, wished, *mtu_p);
+                  "UCX_EFA_UD_MTU=%u: %s takes no datagrams of that length: "
+                  "ud sends %u bytes; ask for no more, or unset it",
+                  wished, md->device->name, *mtu_p);
     }
     return UCS_OK;
 }
