@@ -156,6 +156,10 @@ time.sleep(60)" &
         "$EFASIM" run --per-node 1 --fabric "t$$" -- ibv_devinfo
     error 'efasim run --lose 0.1 -- true' "'--lose'" 'unknown option' 'is --loss meant.*--help' \
         "$EFASIM" run --lose 0.1 -- true
+    error 'EFASIM_REORDR=0.2 efasim run -- true' 'EFASIM_REORDR=0.2' 'no setting has this name' \
+        'is EFASIM_REORDER meant.*--help' env EFASIM_REORDR=0.2 "$EFASIM" run -- true
+    error 'EFASIM_RDMA_READ=0 efasim run -- true' 'EFASIM_RDMA_READ=0' 'so it changes nothing' \
+        'is EFASIM_NO_RDMA_READ meant.*--help' env EFASIM_RDMA_READ=0 "$EFASIM" run -- true
     error 'efasim run solver (which is not in PATH)' 'solver' 'not found in PATH' \
         'install it, or give' errors_on -- solver_of_nobody
     error 'efasim run -- UCX_TLS=srd srdrun ./program' 'UCX_TLS=srd: ' 'variables go in front' \
@@ -219,6 +223,8 @@ errors_module() {
         errors_ucx UCX_TLS=ud,self UCX_EFA_UD_MTU=20000
     error 'UCX_EFA_CLAIM=perhaps' "'perhaps'" 'Invalid value' 'Expected: y, n or try' \
         errors_ucx UCX_EFA_CLAIM=perhaps
+    error 'UCX_EFA_ABI=banana (with a UCX that needs none)' 'UCX_EFA_ABI=banana' \
+        'allowed is a version of UCX' 'unset it' errors_ucx UCX_EFA_ABI=banana
     error 'UCX_EFA_DIRECT=y (rdma-core is older than 60)' 'is not used.*UCX_EFA_DIRECT=y' \
         'rdma-core|libefa' 'UCX_EFA_DIRECT=try' errors_ucx UCX_EFA_DIRECT=y
     cp "$BUILD/lib/libuct_srd.so.0" "$copy"

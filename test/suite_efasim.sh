@@ -165,6 +165,14 @@ plans() {
         fail "no line"
     out=$("$EFASIM" run --plan /nonexistent -- true 2>&1) && fail "no plan"
     grep -q '/nonexistent: No such file' <<<"$out" || fail "no line: $out"
+    printf 'clog 0 0,1\non 1 absent\nat 1s partition 0 0\n' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) && fail "0 from 0"
+    grep -q "line 3: '0': allowed is another host than .*: there is no network" <<<"$out" ||
+        fail "a host from itself: $out"
+    echo 'at 1s absent' >"$CHECK_LOG.plan"
+    out=$("$EFASIM" run --plan "$CHECK_LOG.plan" -- true 2>&1) && fail "all absent"
+    grep -q "line 1: 'absent': allowed is that behind 'on HOSTS'.*nobody is left" <<<"$out" ||
+        fail "absent without hosts: $out"
     printf 'refuse-open EPERM # nobody\n' >"$CHECK_LOG.plan"
     out=$("$EFASIM" run --fabric "t$$" --plan "$CHECK_LOG.plan" -- \
         ibv_devinfo 2>&1) && fail "the plan was not kept"

@@ -138,7 +138,7 @@ bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = src/efasim/cli/cli.c src/efasim/cli/cli.h \
 	src/efasim/cli/help.c src/efasim/cli/join.c src/efasim/cli/main.c \
 	src/efasim/cli/program.c src/efasim/cli/run.c \
-	src/efasim/cli/stat.c src/efasim/cli/table.c
+	src/efasim/cli/stat.c src/efasim/cli/table.c src/efasim/cli/unknown.c
 bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

@@ -172,8 +172,15 @@ static int versions_refuse_newer(const versions_t *v, ucx_detected_t *detected)
 /* Nonzero if the versions do not go together, or are none we drive. */
 static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
 {
+    const char *text;
+
     if (versions_are_newer(v)) {
         return versions_refuse_newer(v, detected);
+    } else if (ucx_global_abi(&text) < 0) {
+        detect_refuse(detected,
+                      "UCX_EFA_ABI=%.32s: allowed is a version of UCX such as "
+                      "1.%d, and this UCX needs none: unset it", text,
+                      DETECT_NEWEST);
     } else if (v->minor < 0) {
         detect_refuse(detected,
                       "the exported symbols match no UCX release, probably a "

@@ -29,6 +29,11 @@ void cli_help_clean(FILE *out);
  * the run is started by another run of this fabric, whose options it has. */
 void cli_join_say(const struct fabric *fabric, const char *name, int is_inner);
 
+/* A line on an option that is none, and on each such EFASIM_* variable of the
+ * environment, with the one that is near. */
+void cli_unknown_option(const char *option);
+void cli_unknown_variables(void);
+
 /* A line, if the program of a run will start without the device: it is static,
  * or has rights of another user. */
 void cli_program_say(const char *name);

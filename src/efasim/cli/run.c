@@ -96,44 +96,6 @@ static int run_knob(int argc, char **argv, int *i)
     return 0;
 }
 
-/* Nonzero if one letter was changed, added or dropped between the two words. */
-static int run_is_near(const char *word, const char *other)
-{
-    size_t same = 0, rest = strlen(word), others = strlen(other);
-
-    while ((word[same] != '\0') && (word[same] == other[same])) {
-        ++same;
-    }
-    rest   -= same;
-    others -= same;
-    return ((rest == others) && (rest > 0) &&
-            !strcmp(word + same + 1, other + same + 1)) ||
-           ((rest == others + 1) && !strcmp(word + same + 1, other + same)) ||
-           ((rest + 1 == others) && !strcmp(word + same, other + same + 1));
-}
-
-static void run_unknown(const char *option)
-{
-    static const char *const others[] = {"node", "per-node", "fabric", "plan",
-                                         "trace", "stat"};
-    const struct sim_knob *knob;
-    const char *near = NULL;
-    char word[64];
-    unsigned i;
-
-    snprintf(word, sizeof(word), "%s", option + strspn(option, "-"));
-    word[strcspn(word, "=")] = '\0';
-    for (i = 0; i < sizeof(others) / sizeof(*others); ++i) {
-        near = run_is_near(word, others[i]) ? others[i] : near;
-    }
-    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
-        near = run_is_near(word, knob->name) ? knob->name : near;
-    }
-    cli_error("unknown option '%.64s':%s%s%s efasim run --help=all lists all",
-              option, (near != NULL) ? " is --" : "",
-              (near != NULL) ? near : "", (near != NULL) ? " meant?" : "");
-}
-
 /* A program may change its folder: it gets the file's full path. */
 static int run_set_path(const char *variable, const char *option,
                         const char *file)
@@ -219,7 +181,7 @@ static int run_parse(int argc, char **argv, struct run_options *options)
         } else {
             ret = run_knob(argc, argv, &i);
             if (ret == 0) {
-                run_unknown(argv[i]);
+                cli_unknown_option(argv[i]);
                 return -1;
             }
             ret = (ret < 0) ? -1 : 0;
@@ -575,6 +537,9 @@ int cli_run(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     cli_join_say(fabric, name, run_is_inner(name));
+    if (!run_is_inner(name)) {
+        cli_unknown_variables();
+    }
 
     if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
                                     options.node >= 0) &&

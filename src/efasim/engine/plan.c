@@ -189,6 +189,22 @@ static int plan_knob(struct plan_line *line, struct sim_rule *rule)
     return 0;
 }
 
+/* The two sides of a partition or clog. */
+static int plan_sides(struct plan_line *line, struct sim_rule *rule)
+{
+    const char *const *word = (const char *const*)&line->word[line->at];
+
+    if (plan_hosts(line, &rule->a) || plan_hosts(line, &rule->b)) {
+        return -1;
+    }
+    if (!strcmp(word[0], word[1]) && (strchr(word[0], ',') == NULL)) {
+        --line->at;
+        return plan_fail(line, "another host than that on the first side: "
+                         "there is no network between a host and itself");
+    }
+    return 0;
+}
+
 static int plan_action(struct plan_line *line, struct sim_rule *rule)
 {
     unsigned i;
@@ -209,11 +225,13 @@ static int plan_action(struct plan_line *line, struct sim_rule *rule)
         return plan_fail(line, "an action of those hosts behind 'on HOSTS': "
                          "partition and clog name theirs, heal is for all");
     }
-    if ((i == SIM_DO_PARTITION) || (i == SIM_DO_CLOG)) {
-        return (plan_hosts(line, &rule->a) || plan_hosts(line, &rule->b)) ?
-               -1 : 0;
+    if ((i == SIM_DO_ABSENT) && !line->has_hosts) {
+        --line->at;
+        return plan_fail(line, "that behind 'on HOSTS', as in 'on 1 absent': "
+                         "without all hosts nobody is left to notice");
     }
-    return 0;
+    return ((i == SIM_DO_PARTITION) || (i == SIM_DO_CLOG)) ?
+           plan_sides(line, rule) : 0;
 }
 
 /* Cut a line into words; returns the start of the next line. */
