@@ -90,6 +90,30 @@ errors_kill_child() {
     kill -KILL "$(pgrep -P "$1")"
 }
 
+# errors_rights FILE: a program that starts with rights of its file, by root.
+errors_rights() {
+    local as_user=(setpriv --reuid 4242 --regid 4242 --clear-groups)
+    chown 1:1 "$1"
+    chmod u+s "$1"
+    error 'srdrun ./setuid' '\.static' 'setuid or setgid' \
+        'run a copy without that bit.*in front of srdrun' "$SRDRUN" "$1"
+    error 'efasim run -- ./setuid' '\.static' 'setuid or setgid' \
+        'run a copy without that bit.*in front of efasim' errors_on -- "$1"
+    chmod u-s "$1"
+    [ -x /sbin/getcap ] && "${as_user[@]}" test -x "$SRDRUN" && python3 - "$1" <<'PY' || return 0
+import os
+import struct
+import sys
+os.setxattr(sys.argv[1], 'security.capability',
+            struct.pack('<5I', 0x2000001, 1 << 13, 0, 0, 0))  # CAP_NET_RAW
+PY
+    error 'srdrun ./with-capabilities (by a user)' '\.static' 'has file capabilities' \
+        'run a copy, which has none' "${as_user[@]}" "$SRDRUN" "$1"
+    error 'efasim run -- ./with-capabilities (by a user)' '\.static' 'has file capabilities' \
+        'run a copy, which has none' env EFASIM_STAT= "${as_user[@]}" "$EFASIM" run \
+        --fabric "u$$" -- "$1"
+}
+
 errors_programs() {
     local srd_info=$BUILD/bin/srd_info blocker port
     port=$(random_port)
@@ -108,11 +132,7 @@ errors_programs() {
             '\.static' 'static program' 'link it dynamically' "$SRDRUN" "$CHECK_LOG.static"
         error 'efasim run -- ./static' '\.static' 'static program' 'link it dynamically' \
             errors_on -- "$CHECK_LOG.static"
-        [ "$(id -u)" != 0 ] || chown 1:1 "$CHECK_LOG.static"
-        chmod u+s "$CHECK_LOG.static"
-        [ "$(id -u)" != 0 ] || error 'efasim run -- ./setuid' '\.static' \
-            'setuid or setgid' 'run a copy without that bit.*in front of efasim' \
-            errors_on -- "$CHECK_LOG.static"
+        [ "$(id -u)" != 0 ] || errors_rights "$CHECK_LOG.static"
     }
     error 'srd_info --peer=host (without --selftest)' '--peer' 'no effect' 'add --selftest' \
         "$srd_info" --peer=host

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* The file that execvp() starts; 0, or -1: there is none. */
@@ -94,6 +95,12 @@ void cli_program_say(const char *name)
         cli_error("%s is a setuid or setgid program, which gets no device: "
                   "run a copy without that bit, or, if it is sudo, put it in "
                   "front of efasim", name);
+        return;
+    }
+    if ((getuid() != 0) && /* root has them all */
+        (getxattr(path, "security.capability", NULL, 0) > 0)) {
+        cli_error("%s has file capabilities, and so gets no device: run a "
+                  "copy, which has none", name);
         return;
     }
     file = fopen(path, "re");
