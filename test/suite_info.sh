@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/top.sh
 . "$TEST_DIR/top.sh"
+# shellcheck source=test/info_python.sh
+. "$TEST_DIR/info_python.sh"
 set -u
 
 INFO_MPI=(OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any)
@@ -139,6 +141,22 @@ device() {
     outside SYSFS_PATH="$DIR/verbs" :
     verdict FAIL 'device files' 'uverbs97 is not.*--device=/dev/infiniband/uverbs97'
     SIM=(--refuse-open)
+    inside :
+    verdict FAIL 'device files' 'cannot be opened to read and write'
+}
+
+# A container with one of the host's devices: that is well, and none is not.
+device_share() {
+    clean_environment
+    echo 'on 0.0,0.1,0.3 refuse-open EPERM' >"$DIR/plan"
+    SIM=(--devices 4 --plan "$DIR/plan")
+    inside :
+    ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "one of four is well"
+    [ "$STATUS" = 0 ] || fail "status $STATUS"
+    grep -Eq "^ok +device files +.*uverbs2, 1 of 4 \\(3 are not this container's\\)" "$OUT" ||
+        fail "the others are not told of"
+    [ "$(grep -c '^ok  *open ' "$OUT")" = 1 ] || fail "one device was opened"
+    SIM=(--devices 4 --refuse-open)
     inside :
     verdict FAIL 'device files' 'cannot be opened to read and write'
 }
@@ -308,121 +326,6 @@ transport() {
     verdict FAIL transport "cannot use ud: .*UCX's own srd in .*unset"
 }
 
-# python_says STATUS TEXT...: srd_info --python on an emulated node; these are in
-# what it says.
-python_says() {
-    local want=$1 text status=0
-    shift
-    "$EFASIM" run --fabric "t$$" "${SIM[@]}" -- "${WORDS[@]}" >"$OUT" 2>&1 ||
-        status=$?
-    cat "$OUT"
-    [ "$status" = "$want" ] || fail "status $status, not $want"
-    for text; do
-        grep -Eq "$text" "$OUT" || fail "not said: $text"
-    done
-}
-
-# A package that brings a UCX: this system's, under a wheel's name.
-python_package() {
-    local site=$DIR/site name
-    mkdir -p "$site/brings" "$site/brings-1.2.dist-info"
-    name=$(ldconfig -p | awk '/libucp\.so\.0 / { print $NF; exit }')
-    cp "$name" "$site/brings/libucp-0123abcd.so.0.0.0"
-    printf 'Metadata-Version: 2.1\nName: brings\nVersion: 1.2\n' \
-        >"$site/brings-1.2.dist-info/METADATA"
-    printf 'brings/libucp-0123abcd.so.0.0.0,,\n' \
-        >"$site/brings-1.2.dist-info/RECORD"
-    export PYTHONPATH=$site
-}
-
-python() {
-    clean_environment
-    need /usr/bin/python3
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    local info=("$BUILD/bin/srd_info" --python=/usr/bin/python3)
-    export UCX_TLS=srd,tcp,sm
-    WORDS=("$SRDRUN" "${info[@]}")
-    python_says 0 'no package of this .* brings a UCX; the system' \
-        '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on' '^1 of 1 over'
-    WORDS=("${info[@]}")
-    python_says 1 'not loaded by this python' '^  module +serves it' \
-        '^  to other hosts tcp on' '^0 of 1 over .*put srdrun'
-    python_package
-    WORDS=("$SRDRUN" "${info[@]}")
-    python_says 0 '^package brings 1.2$' 'UCX .* in .*/libucp-0123abcd.so.0.0.0$' \
-        '^  to other hosts srd on' '^1 of 1 over the EFA'
-    UCX_TLS=tcp python_says 1 '^  module +serves it' '^  to other hosts tcp on'
-    PYTHONPATH=$BUILD/lib/python:$PYTHONPATH
-    WORDS=("${info[@]}")
-    python_says 0 '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on'
-    SIM=(--refuse-open)
-    python_says 1 '^  module +cannot serve it: .*cannot be opened' \
-        '^0 of 1 over the EFA by this module$'
-    "$BUILD/bin/srd_info" --python "$DIR/nosuch" >"$OUT" 2>&1
-    [ $? = 2 ] && grep -q 'nosuch cannot be started' "$OUT" || fail "no such one"
-}
-
-# python_wrapper NAME LINE...: a program of that name that begins with these
-# lines of shell, then is this system's Python.
-python_wrapper() {
-    local path=$DIR/$1/bin/python
-    mkdir -p "$DIR/$1/bin"
-    printf '%s\n' '#!/bin/sh' "${@:2}" 'exec /usr/bin/python3 "$@"' >"$path"
-    chmod +x "$path"
-}
-
-# Pythons and environments as one may meet them: nothing of it is believed that
-# is not so, and nothing hangs.
-python_odd() {
-    clean_environment
-    need /usr/bin/python3
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    local tool=$BUILD/bin/srd_info slow=$OUT.slow pid status=0 site
-    export UCX_TLS=srd,tcp,sm
-    python_wrapper hangs 'sleep 1000'
-    "$tool" --python="$DIR/hangs/bin/python" >"$slow" 2>&1 &
-    pid=$!
-    python_package
-    # what a start file prints is not the answer
-    python_wrapper loud 'printf "python 9.9 /no\nmodule /no\npackage liar 1 /no\n"' \
-        'printf "package\tliar\t1\t/no/libucp.so.0\n"'
-    WORDS=("$SRDRUN" "$tool" --python="$DIR/loud") # the environment's folder
-    python_says 0 '^python +3[.0-9]+ in /' '^package brings 1.2$' '^1 of 1 over'
-    ! grep -E '^package liar 1$|module  +/no$' "$OUT" || fail "believed"
-    # its exit fails, or never comes, after it has told all
-    site=$DIR/site
-    mkdir -p "$DIR/late"
-    printf '%s\n' 'import atexit, os, time' 'atexit.register(time.sleep, 1000)' \
-        >"$DIR/late/sitecustomize.py"
-    PYTHONPATH=$site:$DIR/late python_says 0 '^package brings 1.2$'
-    # paths with spaces, of the package and of the module
-    mkdir -p "$DIR/with spaces"
-    cp -r "$site" "$BUILD/lib/python" "$DIR/with spaces/" &&
-        cp "$BUILD/lib/libuct_srd.so.0" "$DIR/with spaces/" || exit 1
-    WORDS=("$tool" --python=/usr/bin/python3)
-    PYTHONPATH="$DIR/with spaces/site:$DIR/with spaces/python" python_says 0 \
-        '^module +/.*with spaces/libuct_srd.so.0$' \
-        'UCX .* in /.*/with spaces/.*libucp-0123' '^1 of 1 over'
-    # broken packages beside a good one; one of them has a UCX that is none, and
-    # one that no record lists
-    mkdir -p "$site"/{empty-1,bytes-2,gone-3,nothing-4}.dist-info \
-        "$site"/{nothing,unlisted/lib}
-    printf '\377\0\377,"\n' >"$site/bytes-2.dist-info/RECORD"
-    printf '\377\0\377' >"$site/bytes-2.dist-info/METADATA"
-    echo 'gone/libucp.so.0,,' >"$site/gone-3.dist-info/RECORD"
-    echo 'nothing/libucp.so.0,,' >"$site/nothing-4.dist-info/RECORD"
-    echo 'no library' >"$site/nothing/libucp.so.0"
-    cp "$site/brings/libucp-0123abcd.so.0.0.0" "$site/unlisted/lib/libucp.so.0"
-    WORDS=("$SRDRUN" "$tool" --python=/usr/bin/python3)
-    python_says 1 '^package brings 1.2$' '^package nothing 4$' \
-        'UCX +cannot be opened: .*nothing/libucp.so.0' '^package unlisted' \
-        '^2 of 3 over'
-    wait "$pid" || status=$?
-    cat "$slow"
-    [ $status = 2 ] && grep -q 'hangs/bin/python .*has not ended' "$slow" ||
-        fail "the one that hangs: status $status"
-}
-
 selection() {
     clean_environment
     local tls
@@ -469,13 +372,18 @@ open_mpi() {
     clean_environment
     mkdir -p "$DIR/bin" "$DIR/root/etc/openmpi" "$DIR/root/proc" "$DIR/home"
     cp /proc/meminfo "$DIR/root/proc/"
-    printf '#!/bin/sh\n' >"$DIR/bin/ompi_info"
+    printf '#!/bin/sh\necho "                 MCA pml: %s (MCA v2.1.0)"\n' ob1 \
+        >"$DIR/bin/ompi_info"
     chmod +x "$DIR/bin/ompi_info"
     local path=$DIR/bin:$PATH
     local mpi=("${INFO_MPI[@]}")
     INFO_MPI=(HOME="$DIR/home" PATH="$path")
     inside : --sysroot="$DIR/root"
-    verdict warn 'Open MPI' 'pml_ucx_tls=\(default\)'
+    verdict FAIL 'Open MPI' 'has no pml ucx'
+    sed -i 's/ob1/ucx/' "$DIR/bin/ompi_info"
+    inside : --sysroot="$DIR/root"
+    ! grep -E '^(warn|FAIL)' "$OUT" || fail "nothing is set, and that is no fault"
+    grep -Eq '^ok +Open MPI +takes the EFA by mpirun --mca pml ucx' "$OUT" || fail "no note"
     inside OMPI_MCA_pml_ucx_tls=rc_verbs OMPI_MCA_pml_ucx_devices=any : \
         --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml_ucx_tls=rc_verbs'
@@ -555,6 +463,7 @@ suite_run() {
     check info_places 30 places
     check info_gpus_near 30 gpus_near
     check info_device 30 device
+    check info_device_share 30 device_share
     check info_libraries 30 libraries
     check info_provider 30 provider
     check info_locked_memory 30 locked_memory

@@ -17,15 +17,44 @@ enum {
 
 static const char after_device[] = "no device to look at";
 
+/* Device files of EFAs, and those that can be used. */
+typedef struct check_nodes {
+    unsigned count, usable;
+    char     node[300]; /* one that can be, else one that cannot */
+    int      error;     /* of that one */
+} check_nodes_t;
+
+static void find_nodes(check_nodes_t *nodes)
+{
+    char name[256], node[300];
+    int  fd;
+
+    memset(nodes, 0, sizeof(*nodes));
+    for (; efa_sysfs_find("class/infiniband_verbs", "/device", nodes->count,
+                          name, sizeof(name)); ++nodes->count) {
+        snprintf(node, sizeof(node), "/dev/infiniband/%s", name);
+        fd = open(node, O_RDWR | O_CLOEXEC);
+        if ((nodes->count == 0) || ((fd >= 0) && (nodes->usable == 0))) {
+            snprintf(nodes->node, sizeof(nodes->node), "%s", node);
+            nodes->error = (fd < 0) ? errno : 0;
+        }
+        if (fd >= 0) {
+            ++nodes->usable;
+            close(fd);
+        }
+    }
+}
+
 /* 0 if there is a device file that can be used, else what fails was said. */
 static int check_files(info_t *info)
 {
-    char name[256], why[INFO_TEXT_MAX], node[300];
-    int fd, has_pci = efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
+    char name[256], why[INFO_TEXT_MAX];
+    int has_pci = efa_sysfs_find("bus/pci/devices", "", 0, name, sizeof(name));
+    check_nodes_t nodes;
 
     efa_device_explain_none(why, sizeof(why));
-    if (!efa_sysfs_find("class/infiniband_verbs", "/device", name,
-                        sizeof(name))) {
+    find_nodes(&nodes);
+    if (nodes.count == 0) {
         info_report(info, has_pci ? INFO_OK : INFO_FAIL, "device", NULL, "%s",
                     has_pci ? name : why);
         info_report(info, has_pci ? INFO_FAIL : INFO_SKIP, "driver", NULL,
@@ -35,24 +64,23 @@ static int check_files(info_t *info)
     }
     info_report(info, INFO_OK, "device", NULL, "an EFA is attached");
     info_report(info, INFO_OK, "driver", NULL, "efa and ib_uverbs have it");
-
-    snprintf(node, sizeof(node), "/dev/infiniband/%s", name);
-    if (access(node, F_OK) != 0) {
+    if ((nodes.usable > 0) && (nodes.usable < nodes.count)) {
+        info_report(info, INFO_OK, "device files", NULL,
+                    "%s, %u of %u (%u %s not this container's)", nodes.node,
+                    nodes.usable, nodes.count, nodes.count - nodes.usable,
+                    (nodes.count - nodes.usable == 1) ? "is" : "are");
+    } else if (nodes.usable > 0) {
+        info_report(info, INFO_OK, "device files", NULL, "%s", nodes.node);
+    } else if (nodes.error == ENOENT) {
         info_report(info, INFO_FAIL, "device files", NULL, "%s", why);
-        return -1;
-    }
-    fd = open(node, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
+    } else {
         info_report(info, INFO_FAIL, "device files",
                     "give the user that right (udev rule or group), or run the "
                     "container with --device of that file",
-                    "%s cannot be opened to read and write: %s", node,
-                    strerror(errno));
-        return -1;
+                    "%s cannot be opened to read and write: %s", nodes.node,
+                    strerror(nodes.error));
     }
-    close(fd);
-    info_report(info, INFO_OK, "device files", NULL, "%s", node);
-    return 0;
+    return (nodes.usable > 0) ? 0 : -1;
 }
 
 static int check_libraries(info_t *info)
@@ -151,7 +179,9 @@ static void check_locked(info_t *info, const efa_device_t *device)
     }
 }
 
-static void check_open_one(info_t *info, const char *name, int is_first)
+/* Opens the device, and says how it went; `is_first`: nothing was said yet.
+ * -1: it is another container's, and nothing was said. */
+static int check_open_one(info_t *info, const char *name, int is_first)
 {
     efa_device_t *device;
 
@@ -159,13 +189,17 @@ static void check_open_one(info_t *info, const char *name, int is_first)
         const char *why = host_stub_message();
         int is_memlock  = strstr(why, "locked memory") != NULL;
 
+        if ((strstr(why, "no right to read") != NULL) ||
+            (strstr(why, "is missing; load") != NULL)) {
+            return -1; /* another's can be opened: check_files */
+        }
         info_report(info, INFO_FAIL, is_memlock ? "locked memory" : "open",
                     NULL, "%s", why);
         if (is_first) {
             info_report(info, INFO_SKIP, is_memlock ? "open" : "locked memory",
                         NULL, "%s cannot be opened", name);
         }
-        return;
+        return 0;
     }
     info_report(info, (device->max_rdma > 0) ? INFO_OK : INFO_WARN, "open",
                 (device->max_rdma > 0) ? NULL :
@@ -178,12 +212,29 @@ static void check_open_one(info_t *info, const char *name, int is_first)
         check_locked(info, device);
     }
     efa_device_close(device);
+    return 0;
+}
+
+/* All devices; those of other containers leave the list. */
+static void check_open(info_t *info)
+{
+    unsigned i, kept = 0;
+
+    for (i = 0; i < info->device_count; ++i) {
+        if (check_open_one(info, info->devices[i], kept == 0) == 0) {
+            memmove(info->devices[kept++], info->devices[i],
+                    sizeof(info->devices[0]));
+        }
+    }
+    info->device_count = kept;
+    if (kept == 0) {
+        info_report(info, INFO_FAIL, "open", NULL, "%s", host_stub_message());
+        info_report(info, INFO_SKIP, "locked memory", NULL, after_device);
+    }
 }
 
 void check_device(info_t *info)
 {
-    unsigned i;
-
     if (check_files(info) != 0) {
         info_report(info, INFO_SKIP, "libraries", NULL, after_device);
         info_report(info, INFO_SKIP, "provider", NULL, after_device);
@@ -191,9 +242,7 @@ void check_device(info_t *info)
         info_report(info, INFO_SKIP, "provider", NULL,
                     "libibverbs cannot be asked");
     } else if (check_provider(info) == 0) {
-        for (i = 0; i < info->device_count; ++i) {
-            check_open_one(info, info->devices[i], i == 0);
-        }
+        check_open(info);
         return;
     }
     info_report(info, INFO_SKIP, "open", NULL, after_device);

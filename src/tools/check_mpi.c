@@ -6,10 +6,17 @@
  */
 #include "info.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define MPI_OPTIONS \
+    "--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any"
+#define MPI_SECONDS 20 /* that ompi_info may take */
 
 static int in_path(const char *program)
 {
@@ -82,26 +89,75 @@ static int takes(const char *list, const char *transport)
     return info_list_has(list, "any") || info_list_has(list, transport);
 }
 
+/* Ways to send that ompi_info lists. */
+typedef struct mpi_pmls {
+    int any, ucx;
+} mpi_pmls_t;
+
+static void mpi_child(const void *arg, int fd)
+{
+    (void)arg;
+    dup2(fd, STDOUT_FILENO);
+    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+    execlp("ompi_info", "ompi_info", (char*)NULL);
+    _exit(127);
+}
+
+static int mpi_take(void *arg, char *line)
+{
+    mpi_pmls_t *pmls = arg;
+
+    pmls->any |= strstr(line, "MCA pml: ") != NULL;
+    pmls->ucx |= strstr(line, "MCA pml: ucx ") != NULL;
+    return 0;
+}
+
+/* Nonzero where Open MPI lists its ways to send, and UCX is none. */
+static int mpi_lacks_ucx(void)
+{
+    mpi_pmls_t pmls = {0, 0};
+    int        out;
+    pid_t      pid = probe_start(mpi_child, NULL, &out);
+
+    if (pid < 0) {
+        return 0;
+    }
+    if (probe_lines(out, MPI_SECONDS, mpi_take, &pmls) != 0) {
+        kill(pid, SIGKILL);
+        pmls.any = 0;
+    }
+    close(out);
+    waitpid(pid, NULL, 0);
+    return pmls.any && !pmls.ucx;
+}
+
 void check_mpi(info_t *info)
 {
     const char *device = (info->device_count > 0) ? info->devices[0] : "rdmap";
     char tls[512], devices[512], pml[512];
 
-    if (!in_path("ompi_info") && !in_path("mpirun")) {
+    if (!in_path("ompi_info")) {
         info_report(info, INFO_OK, "Open MPI", NULL, "not installed");
         return;
     }
     mca_param(info, "pml_ucx_tls", tls, sizeof(tls));
     mca_param(info, "pml_ucx_devices", devices, sizeof(devices));
     mca_param(info, "pml", pml, sizeof(pml));
-    if ((pml[0] != '\0') && (strstr(pml, "ucx") == NULL)) {
+    if ((info->chosen.major > 0) && mpi_lacks_ucx()) {
+        info_report(info, INFO_FAIL, "Open MPI",
+                    "use one that was built with UCX (ompi_info lists it), or "
+                    "build it --with-ucx",
+                    "it has no pml ucx, so none of it goes over UCX");
+    } else if ((pml[0] != '\0') && (strstr(pml, "ucx") == NULL)) {
         info_report(info, INFO_WARN, "Open MPI", "mpirun --mca pml ucx",
                     "pml=%s: Open MPI does not use UCX", pml);
+    } else if ((tls[0] == '\0') && (devices[0] == '\0')) {
+        info_report(info, INFO_OK, "Open MPI", NULL,
+                    "takes the EFA by mpirun " MPI_OPTIONS);
     } else if (!takes(tls, info->transport) ||
                !is_any_or(devices, device)) {
         info_report(info, INFO_WARN, "Open MPI",
-                    "mpirun --mca pml ucx --mca pml_ucx_tls any --mca "
-                    "pml_ucx_devices any, or the same as OMPI_MCA_... or in "
+                    "mpirun " MPI_OPTIONS ", or the same as OMPI_MCA_... or in "
                     "openmpi-mca-params.conf",
                     "pml_ucx_tls=%s, pml_ucx_devices=%s: so set, Open MPI "
                     "does not use UCX on an EFA", tls[0] ? tls : "(default)",

@@ -237,7 +237,7 @@ static void message_say(const worker_t *w)
     }
 }
 
-/* Memory types of the first domain of @component, if that is ours. */
+/* Memory types of the first domain of @component that opens, if it is ours. */
 static void component_say(uct_component_h component)
 {
     uct_component_attr_t attr = {
@@ -250,6 +250,7 @@ static void component_say(uct_component_h component)
     } md_attr;
     uct_md_resource_desc_t mds[64];
     uct_md_config_t *config;
+    unsigned i = 0;
     uint64_t types;
     uct_md_h md;
 
@@ -262,8 +263,12 @@ static void component_say(uct_component_h component)
     attr.md_resources = mds;
     if ((ucx.uct_component_query(component, &attr) == UCS_OK) &&
         (ucx.uct_md_config_read(component, NULL, NULL, &config) == UCS_OK)) {
-        if ((ucx.uct_md_open(component, mds[0].md_name, config, &md) ==
-             UCS_OK) &&
+        while ((i < attr.md_resource_count) &&
+               (ucx.uct_md_open(component, mds[i].md_name, config, &md) !=
+                UCS_OK)) {
+            ++i;
+        }
+        if ((i < attr.md_resource_count) &&
             (ucx.uct_md_query(md, &md_attr.attr) == UCS_OK)) {
             types = md_attr.attr.cap.reg_mem_types;
             if (md_attr.attr.cap.flags & PROBE_MD_FLAG_REG_DMABUF) {

@@ -180,8 +180,8 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
     return status;
 }
 
-int efa_sysfs_find(const char *folder, const char *device, char *name,
-                   size_t size)
+int efa_sysfs_find(const char *folder, const char *device, unsigned number,
+                   char *name, size_t size)
 {
     char           path[PATH_MAX];
     DIR           *dir;
@@ -199,7 +199,7 @@ int efa_sysfs_find(const char *folder, const char *device, char *name,
         }
         snprintf(path, sizeof(path), "%s/%s/%s%s", efa_sysfs_root(), folder,
                  entry->d_name, device);
-        if (efa_pci_is_efa(path)) {
+        if (efa_pci_is_efa(path) && (number-- == 0)) {
             snprintf(name, size, "%s", entry->d_name);
             found = 1;
         }
@@ -212,9 +212,9 @@ int efa_device_is_present(void)
 {
     char name[256];
 
-    return efa_sysfs_find("class/infiniband_verbs", "/device", name,
+    return efa_sysfs_find("class/infiniband_verbs", "/device", 0, name,
                           sizeof(name)) ||
-           efa_sysfs_find("bus/pci/devices", "", name, sizeof(name));
+           efa_sysfs_find("bus/pci/devices", "", 0, name, sizeof(name));
 }
 
 unsigned efa_device_count_rdma(void)
@@ -257,7 +257,7 @@ void efa_device_explain_none(char *why, size_t size)
 {
     char name[256], node[320], other[256];
 
-    if (efa_sysfs_find("class/infiniband_verbs", "/device", name,
+    if (efa_sysfs_find("class/infiniband_verbs", "/device", 0, name,
                        sizeof(name))) {
         snprintf(node, sizeof(node), "/dev/infiniband/%s", name);
         if (access(node, F_OK) != 0) {
@@ -281,7 +281,7 @@ void efa_device_explain_none(char *why, size_t size)
                      "install both from one place (Debian: ibverbs-providers)",
                      name);
         }
-    } else if (efa_sysfs_find("bus/pci/devices", "", name, sizeof(name))) {
+    } else if (efa_sysfs_find("bus/pci/devices", "", 0, name, sizeof(name))) {
         snprintf(why, size,
                  "PCI function %s is an EFA but has no driver: load it with "
                  "'modprobe efa'",

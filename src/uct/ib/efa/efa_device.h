@@ -57,11 +57,11 @@ ucs_status_t efa_device_list(const efa_verbs_t *verbs,
 
 /*
  * Looks below `folder` of sysfs ("bus/pci/devices", or as libibverbs lists them
- * with `device` "/device") for an entry whose PCI function is an EFA. Nonzero
- * if there is one; then `name` is the entry's.
+ * with `device` "/device") for entry `number`, from 0, whose PCI function is an
+ * EFA. Nonzero if there is one; then `name` is the entry's.
  */
-int efa_sysfs_find(const char *folder, const char *device, char *name,
-                   size_t size);
+int efa_sysfs_find(const char *folder, const char *device, unsigned number,
+                   char *name, size_t size);
 
 /* Nonzero if sysfs shows an EFA, with a driver or without. */
 int efa_device_is_present(void);
