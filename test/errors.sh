@@ -200,6 +200,26 @@ errors_twice() {
         'LD_PRELOAD=$0:$LD_PRELOAD exec ucx_info -w -u t' "$1"
 }
 
+# Names of which UCX makes another thing than was meant.
+errors_names() {
+    error "UCX_TLS='srd, sm'" "UCX_TLS='srd, sm'" 'takes a blank for a part of the name' \
+        'without blanks' errors_ucx UCX_TLS='srd, sm'
+    error 'UCX_TLS=efa' 'UCX_TLS=efa' 'no transport' 'UCX_TLS=srd,sm,self' \
+        errors_ucx UCX_TLS=efa
+    error 'UCX_TLS=rc' 'UCX_TLS=rc' 'rc is InfiniBand' 'UCX_TLS=srd,sm,self' \
+        errors_ucx UCX_TLS=rc
+    [ "$(ucx_minor)" -ge 20 ] ||
+        error 'UCX_TLS=ib' 'UCX_TLS=ib' 'ib is InfiniBand' 'UCX_TLS=srd,sm,self' \
+            errors_ucx UCX_TLS=ib
+    [ "$(ucx_minor)" -lt 21 ] || return 0
+    error 'UCX_NET_DEVICES=rdmap16s6 (before UCX 1.21)' 'UCX_NET_DEVICES=rdmap16s6' \
+        'wants the port' 'rdmap16s6:1' errors_on --devices 2 -- env UCX_TLS=srd,tcp,self \
+        UCX_NET_DEVICES=rdmap16s6 "$SRDRUN" ucx_info -w -u t
+    error 'UCX_NET_DEVICES=^eth0 (before UCX 1.21)' 'UCX_NET_DEVICES=.eth0' \
+        'takes the . for a part of the name' 'name the devices.*rdmap0s6:1' \
+        errors_ucx 'UCX_NET_DEVICES=^eth0'
+}
+
 errors_module() {
     local copy=$CHECK_LOG.dir/libuct_srd.so.0
     mkdir -p "${copy%/*}"
@@ -214,6 +234,7 @@ errors_module() {
     error 'UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_*:1 (of two devices)' 'UCX_NET_DEVICES=mlx5' \
         'no EFA device of this' 'name rdmap0s6:1 or another' errors_on --devices 2 -- \
         env UCX_TLS=ud,srd 'UCX_NET_DEVICES=mlx5_*:1' "$SRDRUN" ucx_info -w -u t
+    errors_names
     error 'UCX_TLS=srd (ulimit -l 64)' 'rdmap0s6' 'locked memory' 'ulimit -l|memlock' \
         errors_locked 64 env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
     error 'UCX_TLS=srd (the device has no queue pair left)' 'rdmap0s6' 'queue pair' \

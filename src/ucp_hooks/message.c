@@ -15,7 +15,12 @@
 #include "provider.h"
 #include "tls.h"
 
-enum { ABSENCE_MAX = 512, NAMES_MAX = 64 };
+enum {
+    ABSENCE_MAX = 512,
+    NAMES_MAX   = 64,
+    NET_MINOR   = 21 /* from here on UCX_NET_DEVICES may begin with ^, and name
+                        a device without its port */
+};
 
 static pthread_mutex_t absence_lock = PTHREAD_MUTEX_INITIALIZER;
 static char absence[ABSENCE_MAX];
@@ -175,28 +180,124 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
     }
 }
 
+/* Words on a UCX_TLS of which UCX makes another thing than was meant. Nonzero
+ * if there are any. */
+static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
+                             char *text, size_t max)
+{
+    static const char *const others[] = {"ib", "rc", "rc_v", "rc_verbs", "rc_x",
+                                         "rc_mlx5", "dc", "dc_x", "dc_mlx5"};
+    const char *tls = getenv("UCX_TLS");
+    unsigned i;
+
+    if (tls == NULL) {
+        return 0;
+    }
+    if (strpbrk(tls, " \t") != NULL) {
+        return snprintf(text, max, "UCX_TLS='%.64s': UCX takes a blank for a "
+                        "part of the name beside it, which then is none: "
+                        "write the list without blanks", tls);
+    }
+    if (ucx_user_asked_for("efa")) {
+        return snprintf(text, max, "UCX_TLS=%.64s: efa is no transport's name: "
+                        "those of an EFA are srd and ud, as in "
+                        "UCX_TLS=srd,sm,self", tls);
+    }
+    if ((tls_first_of_ours(host) != NULL) ||
+        (ucx_provider.count_rdma == NULL) ||
+        (ucx_provider.count_rdma() > devices)) {
+        return 0;
+    }
+    for (i = 0; i < sizeof(others) / sizeof(*others); ++i) {
+        if (ucx_user_asked_for(others[i])) {
+            return snprintf(text, max, "UCX_TLS=%.64s: %s is InfiniBand's, and "
+                            "this host has EFAs alone: name srd, as in "
+                            "UCX_TLS=srd,sm,self", tls, others[i]);
+        }
+    }
+    return 0;
+}
+
+/* Nonzero if @name is an item of the list. */
+static int message_has(const char *list, const char *name)
+{
+    size_t length;
+
+    for (; *list != '\0'; list += length + (list[length] == ',')) {
+        length = strcspn(list, ",");
+        if ((length == strlen(name)) && !strncmp(list, name, length)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The same of UCX_NET_DEVICES. */
+static int message_wrong_net(const ucx_host_t *host,
+                             char (*names)[UCT_MD_NAME_MAX], unsigned count,
+                             char *text, size_t max)
+{
+    const char *list = getenv("UCX_NET_DEVICES");
+    unsigned i;
+
+    if ((list == NULL) || (host->minor >= NET_MINOR) ||
+        (tls_first_of_ours(host) == NULL)) {
+        return 0;
+    }
+    if (*list == '^') {
+        return snprintf(text, max, "UCX_NET_DEVICES=%.64s: UCX before 1.%d "
+                        "takes the ^ for a part of the name: name the devices "
+                        "that are to be used, as %s:1", list, NET_MINOR,
+                        names[0]);
+    }
+    for (i = 0; i < count; ++i) {
+        if (message_has(list, names[i])) {
+            return snprintf(text, max, "UCX_NET_DEVICES=%.64s: UCX before "
+                            "1.%d wants the port in the name: %s:1", list,
+                            NET_MINOR, names[i]);
+        }
+    }
+    return 0;
+}
+
+/* The same of both together. */
+static int message_no_device(char (*names)[UCT_MD_NAME_MAX], unsigned count,
+                             char *text, size_t max)
+{
+    const char *list = getenv("UCX_NET_DEVICES");
+    unsigned i;
+
+    for (i = 0; i < count; ++i) {
+        if (tls_may_use_md(names[i])) {
+            return 0;
+        }
+    }
+    return (list != NULL) && tls_asks_only_for_ours() &&
+           snprintf(text, max, "UCX_NET_DEVICES=%.64s names no EFA device of "
+                    "this host, and UCX_TLS=%.64s no other transport, hence "
+                    "UCX finds no device: name %s:1%s, or unset "
+                    "UCX_NET_DEVICES", list, getenv("UCX_TLS"), names[0],
+                    (count > 1) ? " or another that 'srd_info' lists" : "");
+}
+
 void ucx_message_devices(ucx_host_t *host)
 {
     static int asked;
     char (*names)[UCT_MD_NAME_MAX] = NULL;
-    unsigned i, count = 0;
+    char text[ABSENCE_MAX];
+    unsigned count = 0;
 
-    if ((getenv("UCX_NET_DEVICES") == NULL) || !tls_asks_only_for_ours() ||
+    if (((getenv("UCX_NET_DEVICES") == NULL) && (getenv("UCX_TLS") == NULL)) ||
         __atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED) ||
         (ucx_provider.query_mds(host, &names, &count) != UCS_OK)) {
         return;
     }
-    for (i = count; i-- > 0;) {
-        if (tls_may_use_md(names[i])) {
-            break;
-        }
-        if ((i == 0) && ucx_message_is_first()) {
-            host_warn(host, "UCX_NET_DEVICES=%.64s names no EFA device of this "
-                      "host, and UCX_TLS=%.64s no other transport, hence UCX "
-                      "finds no device: name %s:1%s, or unset UCX_NET_DEVICES",
-                      getenv("UCX_NET_DEVICES"), getenv("UCX_TLS"), names[i],
-                      (count > 1) ? " or another that 'srd_info' lists" : "");
-        }
+    if ((count > 0) &&
+        (message_wrong_tls(host, count, text, sizeof(text)) ||
+         message_wrong_net(host, names, count, text, sizeof(text)) ||
+         message_no_device(names, count, text, sizeof(text))) &&
+        ucx_message_is_first()) {
+        host_warn(host, "%s", text);
     }
     free(names);
 }

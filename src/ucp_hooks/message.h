@@ -19,9 +19,9 @@ void ucx_message_refused(const char *path, const char *why);
 void ucx_message_collision(const ucx_host_t *host,
                            const ucx_collision_t *collision);
 
-/* UCX asks for the devices of our transports: says so if UCX_TLS names nothing
- * else and UCX_NET_DEVICES none of them, as UCX then ends with "no usable
- * transports". Once in a process. */
+/* UCX asks for the devices of our transports: says so if UCX_TLS or
+ * UCX_NET_DEVICES name what this UCX, or an EFA, does not have, or if both
+ * leave UCX no device. Once in a process. */
 void ucx_message_devices(ucx_host_t *host);
 
 /* At the end of a rank of an MPI job: says so if UCX_TLS names a transport of
