@@ -75,7 +75,7 @@ release_full() {
     ours "$r" reorder 180 ucp bytes_check "--reorder 0.3 --seed 7"
     # Not the atomics, for which UCX from 1.16 on has no protocol in that mode,
     # whatever the transport.
-    ours "$r" bytes_peer 120 ucp bytes_check "" --error-mode peer \
+    ours "$r" bytes_peer 120 ucp bytes_check "" --peer-err \
         --tests "tag,tag_order,am,am_rndv,stream,put,get"
     ours "$r" bytes_wakeup 120 ucp bytes_check "" --wakeup
     ours "$r" wakeup_1M 60 ucp perftest_sleep 1048576

@@ -79,7 +79,7 @@ run_ud() {
     full && over_ud gtest_ucp 180 gtest_check ud
     # shellcheck disable=SC2086 # several words
     ci && over_ud gtest_ucp_bad 240 gtest_check ud $BAD
-    ci && over_ud bytes_peer 120 bytes_check "" --error-mode peer
+    ci && over_ud bytes_peer 120 bytes_check "" --peer-err
     ci && over_ud bytes_wakeup 120 bytes_check "" --wakeup --dense 1000 \
         --iters 20
     # shellcheck disable=SC2046 # none, or two words
@@ -163,8 +163,9 @@ suite_run() {
     done
 
     ci && check bytes 120 bytes_check ""
-    ci && check bytes_peer 120 bytes_check "" --error-mode peer
-    ci && check bytes_wakeup 120 bytes_check "" --wakeup --dense 1000 --iters 20
+    ci && check bytes_peer 120 bytes_check "" --peer-err
+    ci && check bytes_wakeup 120 bytes_check "--reorder 0.3" --wakeup \
+        --dense 1000 --iters 20
     for seed in $(seeds 1 10); do
         # shellcheck disable=SC2046 # none, or two words
         check "bytes_reorder_$seed" 180 bytes_check \
@@ -203,7 +204,7 @@ suite_run() {
     check rails_2_bytes 120 rails_check 2 bytes_check "--devices 2" \
         --max 2000000
     ci && check rails_4_reorder 180 rails_check 4 bytes_check \
-        "--devices 4 --reorder 0.3" --error-mode peer --max 4000000
+        "--devices 4 --reorder 0.3" --peer-err --max 4000000
     ci && check rails_2_share 60 rails_share 2
     check rails_4_share 60 rails_share 4
     check rails_chosen 120 rails_chosen

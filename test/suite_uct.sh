@@ -171,7 +171,7 @@ ucp_put() {
     [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
     port=$(random_port)
     bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port "$port" --max 1000000
-        --tests "tag,tag_sync,am,put,get,amo64" --iters 20 --timeout 20)
+        --tests "tag,tag_sync,am,stream,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
     in_release "$release" --device efa2 "$@" -- \
         "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \

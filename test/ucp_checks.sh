@@ -173,7 +173,7 @@ hold_check() {
 # time by keepalive: it is not dead. (A process of its own, that sleeps.)
 computes_check() {
     export UCX_KEEPALIVE_INTERVAL=500ms
-    hold_check "" --hold-unexpected 500 --hold-seconds "$1" --error-mode peer \
+    hold_check "" --hold-unexpected 500 --hold-seconds "$1" --peer-err \
         --max 4000 --timeout $(($1 + 20))
 }
 

@@ -21,11 +21,11 @@ typedef struct bytes_opts {
     unsigned    iters;        /* random sizes after the fixed list */
     unsigned    dense;        /* step of the sizes below 9000 */
     unsigned    window;       /* messages in flight per direction */
-    unsigned    hold;         /* tag_hold: unexpected messages */
-    unsigned    hold_seconds; /* tag_hold: sleep without progress */
+    unsigned    hold;         /* instead of tests: unexpected messages */
+    unsigned    hold_seconds; /* their receiver's sleep without progress */
     size_t      min;
     size_t      max;
-    const char  *tests;       /* comma-separated, or "all" */
+    const char  *tests;       /* comma-separated; NULL: all */
 } bytes_opts_t;
 
 /* One message of a batch, on its sending or its receiving side. */
@@ -48,6 +48,7 @@ typedef struct bytes {
     node_t       node;
     bytes_opts_t opts;
     const char   *test;    /* name of the running test */
+    uint32_t     arg;      /* of the running test */
     uint64_t     stream;   /* of the running test, for keys */
     uint64_t     index;    /* messages so far in this test */
     uint64_t     rand;     /* same sequence on both sides */
@@ -63,7 +64,7 @@ typedef struct bytes_test {
     const char       *name;
     bytes_batch_fn_t batch;
     int              (*run)(bytes_t *bt);
-    int              in_all; /* part of "all" */
+    uint32_t         arg; /* bt->arg while it runs */
 } bytes_test_t;
 
 /*
@@ -107,6 +108,8 @@ extern const bytes_test_t bytes_tag_tests[];
 extern const bytes_test_t bytes_am_tests[];
 extern const bytes_test_t bytes_stream_tests[];
 extern const bytes_test_t bytes_rma_tests[];
-extern const bytes_test_t bytes_hold_tests[];
+
+/* Messages that nobody receives at first. */
+int bytes_hold(bytes_t *bt);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "bytes.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define AM_ID_PLAIN   3
@@ -32,7 +31,6 @@ typedef enum am_state {
 static struct {
     bytes_t    *bt;
     batch_t    *batch;
-    uint32_t   flags; /* UCP_AM_SEND_FLAG_* of the sender */
     unsigned   arrived;
     int        failed;
     am_state_t state[BYTES_WINDOW_MAX];
@@ -171,7 +169,7 @@ static void am_send(bytes_t *bt, msg_t *msg,
     memcpy(header, &head, sizeof(head));
     fill_bytes(header + sizeof(head), len - sizeof(head), ~msg->key, 0);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags         = am.flags;
+    param.flags         = bt->arg;
     op_started(&msg->op,
                ucp_am_send_nbx(bt->node.ep, (msg->index & 1) ? AM_ID_PERSIST :
                                                                AM_ID_PLAIN,
@@ -231,11 +229,10 @@ static int am_batch(bytes_t *bt, batch_t *batch)
     return (batch_wait_tx(bt, batch, "AM send") || am.failed) ? -1 : 0;
 }
 
-static int am_run(bytes_t *bt, uint32_t flags)
+static int run_am(bytes_t *bt)
 {
     memset(&am, 0, sizeof(am));
-    am.bt    = bt;
-    am.flags = flags;
+    am.bt = bt;
     if (am_register(bt, AM_ID_PLAIN, 0, NULL) ||
         am_register(bt, AM_ID_PERSIST, UCP_AM_FLAG_PERSISTENT_DATA, bt) ||
         node_barrier(&bt->node)) {
@@ -244,30 +241,10 @@ static int am_run(bytes_t *bt, uint32_t flags)
     return bytes_sweep(bt, am_batch);
 }
 
-static int run_am(bytes_t *bt)
-{
-    return am_run(bt, 0);
-}
-
-static int run_am_eager(bytes_t *bt)
-{
-    return am_run(bt, UCP_AM_SEND_FLAG_EAGER);
-}
-
-static int run_am_rndv(bytes_t *bt)
-{
-    return am_run(bt, UCP_AM_SEND_FLAG_RNDV);
-}
-
-static int run_am_reply(bytes_t *bt)
-{
-    return am_run(bt, UCP_AM_SEND_FLAG_REPLY);
-}
-
 const bytes_test_t bytes_am_tests[] = {
-    {"am", NULL, run_am, 1},
-    {"am_eager", NULL, run_am_eager, 1},
-    {"am_rndv", NULL, run_am_rndv, 1},
-    {"am_reply", NULL, run_am_reply, 1},
+    {"am", NULL, run_am, 0},
+    {"am_eager", NULL, run_am, UCP_AM_SEND_FLAG_EAGER},
+    {"am_rndv", NULL, run_am, UCP_AM_SEND_FLAG_RNDV},
+    {"am_reply", NULL, run_am, UCP_AM_SEND_FLAG_REPLY},
     {NULL, NULL, NULL, 0}
 };

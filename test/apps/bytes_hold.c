@@ -7,10 +7,7 @@
 #include "bytes.h"
 #include "watchdog.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HOLD_LANES 4
@@ -25,14 +22,6 @@ static size_t hold_size(const bytes_t *bt, unsigned i)
     size_t span = (bt->opts.max < 16384 ? bt->opts.max : 16384) - bt->opts.min;
 
     return bt->opts.min + fill_mix(bt->opts.seed + i) % (span + 1);
-}
-
-static double hold_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
 static int hold_client(bytes_t *bt)
@@ -99,8 +88,8 @@ static int hold_server(bytes_t *bt)
         watchdog_kick("tag_hold: asleep");
     }
     /* Let them arrive unexpected for a second, then receive lane by lane. */
-    until = hold_seconds() + 1;
-    while (hold_seconds() < until) {
+    until = node_seconds() + 1;
+    while (node_seconds() < until) {
         node_progress(&bt->node);
     }
     for (lane = HOLD_LANES; lane-- > 0;) {
@@ -114,7 +103,7 @@ static int hold_server(bytes_t *bt)
     return 0;
 }
 
-static int run_hold(bytes_t *bt)
+int bytes_hold(bytes_t *bt)
 {
     if (node_barrier(&bt->node) ||
         (bt->node.client ? hold_client(bt) : hold_server(bt))) {
@@ -122,8 +111,3 @@ static int run_hold(bytes_t *bt)
     }
     return node_barrier(&bt->node);
 }
-
-const bytes_test_t bytes_hold_tests[] = {
-    {"tag_hold", NULL, run_hold, 0},
-    {NULL, NULL, NULL, 0}
-};

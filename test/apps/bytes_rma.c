@@ -2,7 +2,6 @@
 /* Put, get and atomics on a region that each side opens to the other. */
 #include "bytes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,75 +10,24 @@
 #define RMA_POISON 0x3c
 
 static struct {
-    uint8_t    *region; /* ours */
-    ucp_mem_h  memh;
-    ucp_rkey_h rkey;    /* of the peer's */
-    uint64_t   remote;
+    uint8_t  *region; /* ours */
+    region_t peer;
 } rma;
-
-static int rma_swap_keys(bytes_t *bt)
-{
-    uint64_t addr = (uintptr_t)rma.region;
-    void *rkey, *theirs, *theirs_addr;
-    size_t len, theirs_len;
-    ucs_status_t status;
-    int ret;
-
-    status = ucp_rkey_pack(bt->node.ctx, rma.memh, &rkey, &len);
-    if (status != UCS_OK) {
-        return bytes_fail(bt, 0, 0, "ucp_rkey_pack: %s",
-                          ucs_status_string(status));
-    }
-    ret = node_swap(&bt->node, rkey, len, &theirs, &theirs_len);
-    ucp_rkey_buffer_release(rkey);
-    if (ret || node_swap(&bt->node, &addr, sizeof(addr), &theirs_addr, &len)) {
-        return -1;
-    }
-    memcpy(&rma.remote, theirs_addr, sizeof(rma.remote));
-    free(theirs_addr);
-    status = ucp_ep_rkey_unpack(bt->node.ep, theirs, &rma.rkey);
-    free(theirs);
-    if (status != UCS_OK) {
-        return bytes_fail(bt, 0, 0, "ucp_ep_rkey_unpack: %s",
-                          ucs_status_string(status));
-    }
-    return 0;
-}
 
 static int rma_open(bytes_t *bt)
 {
-    ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-        .length     = RMA_REGION
-    };
-    ucs_status_t status;
-
-    rma.region     = malloc(RMA_REGION);
-    params.address = rma.region;
+    rma.region = malloc(RMA_REGION);
     memset(rma.region, RMA_POISON, RMA_REGION);
-    status = ucp_mem_map(bt->node.ctx, &params, &rma.memh);
-    if (status != UCS_OK) {
-        return bytes_fail(bt, 0, RMA_REGION, "ucp_mem_map: %s",
-                          ucs_status_string(status));
-    }
-    return rma_swap_keys(bt);
+    return node_region_open(&bt->node, rma.region, RMA_REGION, rma.region,
+                            &rma.peer);
 }
 
 static int rma_close(bytes_t *bt)
 {
-    ucs_status_t status;
-
-    ucp_rkey_destroy(rma.rkey);
-    if (node_barrier(&bt->node)) {
+    if (node_barrier(&bt->node) || node_region_close(&bt->node, &rma.peer)) {
         return -1;
     }
-    status = ucp_mem_unmap(bt->node.ctx, rma.memh);
     free(rma.region);
-    if (status != UCS_OK) {
-        return bytes_fail(bt, 0, 0, "ucp_mem_unmap: %s",
-                          ucs_status_string(status));
-    }
     return 0;
 }
 
@@ -150,7 +98,7 @@ static int rma_put_batch(bytes_t *bt, batch_t *batch)
         msg   = &batch->tx[i];
         param = op_param_send(&msg->op);
         op_started(&msg->op, ucp_put_nbx(bt->node.ep, msg->buf, msg->len,
-                                         rma.remote + at[i], rma.rkey,
+                                         rma.peer.remote + at[i], rma.peer.rkey,
                                          &param));
     }
     if (rma_flush(bt)) {
@@ -188,7 +136,7 @@ static int rma_get_batch(bytes_t *bt, batch_t *batch)
         msg   = &batch->rx[i];
         param = op_param_send(&msg->op);
         op_started(&msg->op, ucp_get_nbx(bt->node.ep, msg->buf, msg->len,
-                                         rma.remote + at[i], rma.rkey,
+                                         rma.peer.remote + at[i], rma.peer.rkey,
                                          &param));
     }
     /* By completion only, or by a flush: both must be enough. */
@@ -203,19 +151,11 @@ static int rma_get_batch(bytes_t *bt, batch_t *batch)
     return node_barrier(&bt->node);
 }
 
-static int rma_run(bytes_t *bt, bytes_batch_fn_t fn)
+static int run_rma(bytes_t *bt)
 {
-    return (rma_open(bt) || bytes_sweep(bt, fn) || rma_close(bt)) ? -1 : 0;
-}
-
-static int run_put(bytes_t *bt)
-{
-    return rma_run(bt, rma_put_batch);
-}
-
-static int run_get(bytes_t *bt)
-{
-    return rma_run(bt, rma_get_batch);
+    return rma_open(bt) ||
+           bytes_sweep(bt, bt->arg ? rma_get_batch : rma_put_batch) ||
+           rma_close(bt) ? -1 : 0;
 }
 
 /* One fetching atomic of @size bytes; checks the value that came back. */
@@ -237,7 +177,7 @@ static int amo_one(bytes_t *bt, ucp_atomic_op_t code, uint64_t value,
     param.datatype      = ucp_dt_make_contig(size);
     param.reply_buffer  = &reply;
     op_started(&op, ucp_atomic_op_nbx(bt->node.ep, code, &value, 1,
-                                      rma.remote + at, rma.rkey, &param));
+                                      rma.peer.remote + at, rma.peer.rkey, &param));
     if (op_wait(&bt->node, &op) != UCS_OK) {
         return bytes_fail(bt, bt->index, size, "atomic %d: %s", code,
                           ucs_status_string(op.status));
@@ -248,40 +188,31 @@ static int amo_one(bytes_t *bt, ucp_atomic_op_t code, uint64_t value,
                           (unsigned long long)before);
     }
     switch (code) {
-    case UCP_ATOMIC_OP_ADD:
-        *cell += value;
-        break;
-    case UCP_ATOMIC_OP_SWAP:
-        *cell = value;
-        break;
+    case UCP_ATOMIC_OP_ADD: *cell += value; break;
+    case UCP_ATOMIC_OP_SWAP: *cell = value; break;
     case UCP_ATOMIC_OP_CSWAP:
         *cell = ((value & mask) == before) ? ~value : *cell;
         break;
-    case UCP_ATOMIC_OP_AND:
-        *cell &= value;
-        break;
-    case UCP_ATOMIC_OP_OR:
-        *cell |= value;
-        break;
-    default:
-        *cell ^= value;
-        break;
+    case UCP_ATOMIC_OP_AND: *cell &= value; break;
+    case UCP_ATOMIC_OP_OR: *cell |= value; break;
+    default: *cell ^= value;
     }
     *cell &= mask;
     return 0;
 }
 
 /* Atomics on the peer's cells; the peer then finds the values we kept. */
-static int amo_run(bytes_t *bt, size_t size)
+static int run_amo(bytes_t *bt)
 {
     static const ucp_atomic_op_t codes[] = {
         UCP_ATOMIC_OP_ADD, UCP_ATOMIC_OP_SWAP, UCP_ATOMIC_OP_CSWAP,
         UCP_ATOMIC_OP_AND, UCP_ATOMIC_OP_OR,   UCP_ATOMIC_OP_XOR
     };
-    unsigned n       = 20 + bt->opts.iters;
+    size_t size       = bt->arg;
+    unsigned n        = 20 + bt->opts.iters;
     uint64_t cells[4] = {0};
-    uint64_t rand    = bytes_key(bt, bt->node.client, 0);
-    void *theirs     = NULL;
+    uint64_t rand     = bytes_key(bt, bt->node.client, 0);
+    void *theirs      = NULL;
     size_t len;
     unsigned i, c;
     uint64_t value;
@@ -318,20 +249,10 @@ static int amo_run(bytes_t *bt, size_t size)
     return (ret || rma_close(bt)) ? -1 : 0;
 }
 
-static int run_amo32(bytes_t *bt)
-{
-    return amo_run(bt, 4);
-}
-
-static int run_amo64(bytes_t *bt)
-{
-    return amo_run(bt, 8);
-}
-
 const bytes_test_t bytes_rma_tests[] = {
-    {"put", NULL, run_put, 1},
-    {"get", NULL, run_get, 1},
-    {"amo32", NULL, run_amo32, 1},
-    {"amo64", NULL, run_amo64, 1},
+    {"put", NULL, run_rma, 0},
+    {"get", NULL, run_rma, 1},
+    {"amo32", NULL, run_amo, 4},
+    {"amo64", NULL, run_amo, 8},
     {NULL, NULL, NULL, 0}
 };

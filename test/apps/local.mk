@@ -6,6 +6,7 @@ test_apps_common = test/apps/args.c test/apps/args.h \
                    test/apps/watchdog.c test/apps/watchdog.h \
                    test/apps/oob.c test/apps/oob.h test/apps/ucp_open.h \
                    test/apps/uct_open.h \
+                   test/apps/op.c test/apps/op.h \
                    test/apps/node.c test/apps/node.h \
                    test/apps/node_sockaddr.c test/apps/node_sockaddr.h
 

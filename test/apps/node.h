@@ -8,15 +8,15 @@
 #ifndef TEST_APPS_NODE_H
 #define TEST_APPS_NODE_H
 
-#include <stddef.h>
+#include "op.h"
+
 #include <stdint.h>
-#include <ucp/api/ucp.h>
 
 typedef struct node_params {
     uint16_t port;     /* of the out-of-band socket */
     int      client;   /* 1: connects, 0: listens */
     int      peer_err; /* endpoints in error mode PEER */
-    int      sockaddr; /* connect by socket address; with peer_err only */
+    int      sockaddr; /* connect by socket address; as with peer_err */
     int      wakeup;   /* sleep on the worker's descriptor instead of polling */
     int      timeout;  /* seconds without progress until the watchdog ends us */
     void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
@@ -35,15 +35,6 @@ typedef struct node {
     int           lost;      /* sleeps that ended by time with work waiting */
     ucs_status_t  ep_status; /* set by the default error callback */
 } node_t;
-
-/* One operation in flight. op->done is set once, by its callback or start. */
-typedef struct op {
-    ucs_status_ptr_t request;
-    int              done;
-    ucs_status_t     status;
-    size_t           got;        /* receives: bytes that came */
-    ucp_tag_t        sender_tag; /* tagged receives */
-} op_t;
 
 /* Open everything and connect to the peer. */
 int node_open(node_t *node, const node_params_t *params);
@@ -64,17 +55,25 @@ int node_barrier(node_t *node);
 int node_swap(node_t *node, const void *mine, size_t len, void **theirs,
               size_t *theirs_len);
 
+/*
+ * Memory that each opens to the other: @len bytes at @base, of which @data is what
+ * the peer gets as region->remote. Both call it at the same time.
+ */
+typedef struct region {
+    ucp_mem_h  memh;
+    ucp_rkey_h rkey;   /* of the peer's */
+    uint64_t   remote;
+} region_t;
+
+int node_region_open(node_t *node, void *base, size_t len, const void *data,
+                     region_t *region);
+int node_region_close(node_t *node, region_t *region);
+
+/* Seconds of a clock that does not jump. */
+double node_seconds(void);
+
 /* Flush the worker. */
 ucs_status_t node_flush(node_t *node);
-
-/* Parameters of a request that reports to @op, for each kind of callback. */
-ucp_request_param_t op_param_send(op_t *op);
-ucp_request_param_t op_param_tag_recv(op_t *op);
-ucp_request_param_t op_param_stream_recv(op_t *op);
-ucp_request_param_t op_param_am_recv(op_t *op);
-
-/* Record what a ucp_*_nbx call returned. */
-void op_started(op_t *op, ucs_status_ptr_t request);
 
 /* Progress until @op is done; frees its request. @return its status. */
 ucs_status_t op_wait(node_t *node, op_t *op);

@@ -18,6 +18,7 @@ enum {
     SOAK_SLOTS = 4,       /* messages in flight, each way                     */
     SOAK_ROOM  = 2 << 20, /* bytes mapped for one of them                     */
     SOAK_GUARD = 64,      /* bytes around it that stay as they are            */
+    SOAK_WAIT  = 5,       /* seconds without progress, which are told         */
     SOAK_GONE  = -1,      /* in place of the peer's byte: it died             */
     SOAK_NONE  = 0,       /* ... it has not said anything yet                 */
     SOAK_DONE  = 'b',     /* the peer: my messages of this session are done   */
@@ -69,14 +70,12 @@ int soak_traffic_end(soak_t *s);
 /* soak_report.c: a line with the time of day, to standard output at once. */
 void soak_report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Progress. A time of `soak_wait` seconds in which nothing completed is told,
+/* Progress. A time of SOAK_WAIT seconds in which nothing completed is told,
  * with what UCX's files say of our interfaces, and its end with its length. */
 void soak_report_progress(soak_t *s);
 
 /* Something completed, or a wait for something new begins. */
 void soak_report_moved(void);
-
-extern double soak_wait;
 
 /* Seconds of day. */
 double soak_report_now(void);

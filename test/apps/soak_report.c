@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-double soak_wait = 5;
-
 static double   report_last;  /* when something completed */
 static double   report_delay; /* of the CPU, then */
 static uint64_t report_count; /* watchdog.completed, then */
@@ -159,7 +157,7 @@ void soak_report_moved(void)
 {
     double now = soak_report_now();
 
-    if (report_last != 0 && now - report_last > soak_wait) {
+    if (report_last != 0 && now - report_last > SOAK_WAIT) {
         soak_report("wait %.3f s, of them %.3f without a CPU, in %s",
                     now - report_last, report_cpu_delay() - report_delay,
                     watchdog.place);
@@ -176,7 +174,7 @@ void soak_report_progress(soak_t *s)
     if (report_count != watchdog.completed) {
         watchdog_kick("session %u", s->session);
         soak_report_moved();
-    } else if (!report_told && soak_report_now() - report_last > soak_wait) {
+    } else if (!report_told && soak_report_now() - report_last > SOAK_WAIT) {
         report_told = 1;
         report_record(s);
     }

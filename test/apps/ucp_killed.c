@@ -8,17 +8,14 @@
  * With --lost nobody is killed: something of the devices is about to end under
  * both (a plan of the emulator), and both must find out in the same way.
  */
-#include "fill.h"
+#include "args.h"
 #include "node.h"
-#include "oob.h"
 #include "watchdog.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KILLED_WINDOW 32
@@ -38,28 +35,17 @@ typedef struct killed {
     node_t           node;
     killed_traffic_t traffic;
     size_t           size;
-    double           after;
-    double           within;
+    unsigned         within;
     int              lost;
     op_t             tx[KILLED_WINDOW];
     op_t             rx[KILLED_WINDOW];
     uint8_t          *buf;
-    ucp_mem_h        memh;
-    ucp_rkey_h       rkey;
-    uint64_t         remote;
+    region_t         region; /* with TRAFFIC_GET */
     uint64_t         moved;  /* operations completed before the death */
     int              errors; /* calls of the error callback */
     ucs_status_t     error;
     double           error_time;
 } killed_t;
-
-static double killed_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
-}
 
 static void killed_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
@@ -68,7 +54,7 @@ static void killed_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
     (void)ep;
     if (k->errors++ == 0) {
         k->error      = status;
-        k->error_time = killed_now();
+        k->error_time = node_seconds();
     }
 }
 
@@ -110,7 +96,7 @@ static void post_tx(killed_t *k, unsigned i)
             return;
         }
         request = ucp_get_nbx(k->node.ep, k->buf + i * k->size, k->size,
-                              k->remote, k->rkey, &param);
+                              k->region.remote, k->region.rkey, &param);
     } else {
         request = ucp_tag_send_nbx(k->node.ep, k->buf + i * k->size, k->size,
                                    7, &param);
@@ -141,37 +127,6 @@ static void traffic_round(killed_t *k)
         }
     }
     node_progress(&k->node);
-}
-
-/* The get mode reads the peer's buffer. */
-static int killed_keys(killed_t *k)
-{
-    ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-        .address    = k->buf,
-        .length     = 2 * KILLED_WINDOW * k->size
-    };
-    uint64_t addr               = (uintptr_t)k->buf;
-    void *rkey, *theirs, *theirs_addr;
-    size_t len, theirs_len;
-
-    if (ucp_mem_map(k->node.ctx, &params, &k->memh) != UCS_OK ||
-        ucp_rkey_pack(k->node.ctx, k->memh, &rkey, &len) != UCS_OK ||
-        node_swap(&k->node, rkey, len, &theirs, &theirs_len) ||
-        node_swap(&k->node, &addr, sizeof(addr), &theirs_addr, &len)) {
-        fprintf(stderr, "FAIL: exchange of keys\n");
-        return -1;
-    }
-    ucp_rkey_buffer_release(rkey);
-    memcpy(&k->remote, theirs_addr, sizeof(k->remote));
-    free(theirs_addr);
-    if (ucp_ep_rkey_unpack(k->node.ep, theirs, &k->rkey) != UCS_OK) {
-        fprintf(stderr, "FAIL: ucp_ep_rkey_unpack\n");
-        return -1;
-    }
-    free(theirs);
-    return 0;
 }
 
 /* Sends and gets must end; receives have no endpoint and are cancelled. */
@@ -222,17 +177,14 @@ static void killed_take_unexpected(killed_t *k)
 
 static void killed_close(killed_t *k)
 {
-    if (k->rkey != NULL) {
-        ucp_rkey_destroy(k->rkey);
+    if (k->traffic == TRAFFIC_GET) {
+        node_region_close(&k->node, &k->region);
     }
     node_ep_close(&k->node, UCP_EP_CLOSE_FLAG_FORCE);
     /* A forced close returns at once; UCX 1.13 asserts if the worker goes
      * while lanes are still being discarded. Its flush waits for them. */
     node_flush(&k->node);
     killed_take_unexpected(k);
-    if (k->memh != NULL) {
-        ucp_mem_unmap(k->node.ctx, k->memh);
-    }
     watchdog_kick("destroying the worker after the error");
     ucp_worker_destroy(k->node.worker);
     ucp_cleanup(k->node.ctx);
@@ -241,9 +193,9 @@ static void killed_close(killed_t *k)
 /* Traffic for a while, then the end of the peer. */
 static int killed_kill(killed_t *k, pid_t victim)
 {
-    double start = killed_now();
+    double start = node_seconds();
 
-    while ((killed_now() < start + k->after) ||
+    while ((node_seconds() < start + 1) ||
            ((k->moved == 0) && !k->errors)) {
         traffic_round(k);
     }
@@ -264,14 +216,14 @@ static int killed_survive(killed_t *k, pid_t victim)
     if (!k->lost && killed_kill(k, victim)) {
         return -1;
     }
-    death = killed_now();
+    death = node_seconds();
     watchdog_kick("waiting for the error callback");
-    while (!k->errors && killed_now() < death + k->within) {
+    while (!k->errors && node_seconds() < death + k->within) {
         traffic_round(k);
     }
     if (!k->errors || (k->moved == 0)) {
         fprintf(stderr, "FAIL: %llu operations moved, %d error callbacks "
-                "within %.1f s\n",
+                "within %u s\n",
                 (unsigned long long)k->moved, k->errors, k->within);
         return -1;
     }
@@ -292,75 +244,38 @@ static int killed_survive(killed_t *k, pid_t victim)
     return 0;
 }
 
-static double arg_seconds(const char *name)
-{
-    char *end;
-    double value = strtod(optarg, &end);
-
-    if (*end != '\0' || end == optarg || !(value >= 0) || value > 3600) {
-        fprintf(stderr, "--%s: '%s' is not a number of seconds from 0 to "
-                "3600\n", name, optarg);
-        exit(2);
-    }
-    return value;
-}
-
-static void killed_usage(void)
-{
-    fprintf(stderr,
-            "usage: ucp_killed [OPTIONS] (server, will be killed)\n"
-            "       ucp_killed --client [OPTIONS]\n"
-            "  --port N  --size BYTES [64]  --after S [1]  --within S [60]\n"
-            "  --traffic send|recv|both|get [both]  --wakeup  --lost\n");
-    exit(2);
-}
+static const char killed_usage[] =
+    "usage: ucp_killed [OPTIONS] (server, will be killed)\n"
+    "       ucp_killed --client [OPTIONS]\n"
+    "  --port N  --size BYTES [64]  --within S [60]\n"
+    "  --traffic send|recv|both|get [both]  --wakeup  --lost\n";
 
 static void killed_parse(killed_t *k, node_params_t *p, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"client", no_argument, NULL, 'c'},
-        {"port", required_argument, NULL, 'p'},
-        {"size", required_argument, NULL, 's'},
-        {"after", required_argument, NULL, 'a'},
-        {"within", required_argument, NULL, 'w'},
-        {"traffic", required_argument, NULL, 't'},
-        {"wakeup", no_argument, NULL, 'u'},
-        {"lost", no_argument, NULL, 'l'},
-        {NULL, 0, NULL, 0}
+    const char *traffic = "both";
+    const arg_t args[]  = {
+        ARG_FLAG("client", p->client),
+        ARG_NUMBER("port", p->port, 1, 65535),
+        ARG_NUMBER("size", k->size, 1, 64u << 20),
+        ARG_NUMBER("within", k->within, 1, 3600),
+        ARG_TEXT("traffic", traffic),
+        ARG_FLAG("wakeup", p->wakeup),
+        ARG_FLAG("lost", k->lost),
+        {NULL}
     };
-    int opt, t;
 
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (opt) {
-        case 'c': p->client = 1; break;
-        case 'p': p->port = atoi(optarg); break;
-        case 's': k->size = strtoull(optarg, NULL, 0); break;
-        case 'a': k->after = arg_seconds("after"); break;
-        case 'w': k->within = arg_seconds("within"); break;
-        case 'u': p->wakeup = 1; break;
-        case 'l': k->lost = 1; break;
-        case 't':
-            for (t = 0; t < TRAFFIC_LAST; ++t) {
-                if (!strcmp(optarg, traffic_names[t])) {
-                    break;
-                }
-            }
-            k->traffic = t;
-            break;
-        default: killed_usage();
+    arg_parse(argc, argv, killed_usage, args);
+    while (strcmp(traffic, traffic_names[k->traffic])) {
+        if (++k->traffic == TRAFFIC_LAST) {
+            fputs(killed_usage, stderr);
+            exit(2);
         }
-    }
-    if (optind < argc || k->traffic == TRAFFIC_LAST || k->size == 0 ||
-        k->size > 64u << 20 || p->port == 0) {
-        killed_usage();
     }
 }
 
 int main(int argc, char **argv)
 {
-    static killed_t k = {
-        .traffic = TRAFFIC_BOTH, .size = 64, .after = 1, .within = 60
-    };
+    static killed_t k    = {.size = 64, .within = 60};
     node_params_t params = {
         .port = 23457, .peer_err = 1, .timeout = 60,
         .err_cb = killed_on_error, .err_arg = &k
@@ -370,12 +285,14 @@ int main(int argc, char **argv)
     size_t len;
 
     killed_parse(&k, &params, argc, argv);
-    params.timeout += k.after + k.within;
+    params.timeout += k.within;
     if (node_open(&k.node, &params)) {
         return 1;
     }
     k.buf = calloc(2 * KILLED_WINDOW, k.size);
-    if (k.buf == NULL || (k.traffic == TRAFFIC_GET && killed_keys(&k)) ||
+    if (k.buf == NULL || (k.traffic == TRAFFIC_GET &&
+         node_region_open(&k.node, k.buf, 2 * KILLED_WINDOW * k.size, k.buf,
+                          &k.region)) ||
         node_swap(&k.node, &me, sizeof(me), (void**)&peer, &len)) {
         return 1;
     }

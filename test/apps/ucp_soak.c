@@ -7,7 +7,6 @@
 #include "ucp_open.h"
 #include "watchdog.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,52 +316,26 @@ static int soak_server(soak_t *s)
     return ret;
 }
 
-static void soak_usage(void)
-{
-    fprintf(stderr,
-            "usage: ucp_soak [OPTIONS] (server, serves clients in turn)\n"
-            "       ucp_soak --client [OPTIONS]\n"
-            "  --port N  --seconds S [10]: of the client  --seed N [1]\n"
-            "  --wait S [5]: a time without progress that is told\n");
-    exit(2);
-}
-
-static void soak_parse(soak_t *s, int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"client", no_argument, NULL, 'c'},
-        {"port", required_argument, NULL, 'p'},
-        {"seconds", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'r'},
-        {"wait", required_argument, NULL, 'w'},
-        {NULL, 0, NULL, 0}
-    };
-    double seconds = 10;
-    int opt;
-
-    s->seed = 1;
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (opt) {
-        case 'c': s->params.client = 1; break;
-        case 'p': s->params.port = arg_number("port", 1, 65535); break;
-        case 's': seconds = arg_number("seconds", 1, 86400); break;
-        case 'r': s->seed = arg_number("seed", 0, UINT64_MAX); break;
-        case 'w': soak_wait = arg_number("wait", 1, 60); break;
-        default: soak_usage();
-        }
-    }
-    if (optind < argc || s->params.port == 0) {
-        soak_usage();
-    }
-    s->until = soak_report_now() + seconds;
-}
+static const char soak_usage[] =
+    "usage: ucp_soak [OPTIONS] (server, serves clients in turn)\n"
+    "       ucp_soak --client [OPTIONS]\n"
+    "  --port N  --seconds S [10]: of the client  --seed N [1]\n";
 
 int main(int argc, char **argv)
 {
-    static soak_t s;
+    static soak_t s    = {.seed = 1, .params.port = 23458};
+    unsigned seconds   = 10;
+    const arg_t args[] = {
+        ARG_FLAG("client", s.params.client),
+        ARG_NUMBER("port", s.params.port, 1, 65535),
+        ARG_NUMBER("seconds", seconds, 1, 86400),
+        ARG_NUMBER("seed", s.seed, 0, UINT64_MAX),
+        {NULL}
+    };
     int ret;
 
-    soak_parse(&s, argc, argv);
+    arg_parse(argc, argv, soak_usage, args);
+    s.until = soak_report_now() + seconds;
     s.rand = s.seed ^ (uint64_t)getpid() << 32;
     watchdog_init(SOAK_HANG);
     soak_report("begins");

@@ -50,7 +50,6 @@ test_gpu_libcudart_so_13_LDADD    = test/gpu/libcuda.so.1
 
 check_PROGRAMS += test/ucp_gpu
 test_ucp_gpu_SOURCES = $(test_apps_common) test/gpu/ucp_gpu.c \
-	test/gpu/ucp_gpu.h test/gpu/options.c \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
 

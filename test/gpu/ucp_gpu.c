@@ -5,9 +5,10 @@
  * contents are written and read by the program's own copies; those that UCX
  * made beside are counted as staged.
  */
-#include "ucp_gpu.h"
+#include "device.h"
 #include "test/apps/args.h"
 #include "test/apps/fill.h"
+#include "test/apps/node.h"
 #include "test/apps/watchdog.h"
 
 #include <dirent.h>
@@ -23,18 +24,25 @@
 
 /* A buffer of either kind of memory, its guards, and a copy of all of it. */
 typedef struct buffer {
-    int       device, mapped;
-    size_t    length, room, offset;
-    uint8_t   *base;  /* `room` bytes there */
-    uint8_t   *data;  /* base + offset */
-    uint8_t   *shadow;
-    ucp_mem_h memh;
+    int     device, mapped;
+    size_t  length, room, offset;
+    uint8_t *base;  /* `room` bytes there */
+    uint8_t *data;  /* base + offset */
+    uint8_t *shadow;
 } buffer_t;
 
-typedef struct peer_key {
-    uint64_t   address;
-    ucp_rkey_h rkey;
-} peer_key_t;
+/* The program: what was asked for, and what it has seen. */
+typedef struct gpu {
+    node_t       node;
+    const char   *tests, *memory;
+    size_t       min, max;
+    unsigned     iters, reuse, device;
+    uint64_t     seed;
+    int          endless, cpu_copy, whole, mapped;
+    uint64_t     messages, bytes;
+    gpu_copied_t own; /* that this program copied itself */
+    int          broken; /* the endpoint failed: expected with --endless */
+} gpu_t;
 
 static int gpu_fail(const char *what, ucs_status_t status)
 {
@@ -222,61 +230,27 @@ static int run_am(gpu_t *gpu, buffer_t *tx, buffer_t *rx)
     return wait_both(gpu, &out, &am_in.op, "am");
 }
 
-static int key_swap(gpu_t *gpu, buffer_t *buf, peer_key_t *peer)
-{
-    ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-        .address    = buf->base,
-        .length     = buf->room
-    };
-    uint64_t address = (uintptr_t)buf->data;
-    void *rkey, *theirs, *theirs_address;
-    ucs_status_t status;
-    size_t length;
-    int ret;
-
-    status = ucp_mem_map(gpu->node.ctx, &params, &buf->memh);
-    if (status != UCS_OK) {
-        return gpu_fail("ucp_mem_map", status);
-    }
-    status = ucp_rkey_pack(gpu->node.ctx, buf->memh, &rkey, &length);
-    if (status != UCS_OK) {
-        return gpu_fail("ucp_rkey_pack", status);
-    }
-    ret = node_swap(&gpu->node, rkey, length, &theirs, &length);
-    ucp_rkey_buffer_release(rkey);
-    if (ret || node_swap(&gpu->node, &address, sizeof(address),
-                         &theirs_address, &length)) {
-        return -1;
-    }
-    memcpy(&peer->address, theirs_address, sizeof(peer->address));
-    status = ucp_ep_rkey_unpack(gpu->node.ep, theirs, &peer->rkey);
-    free(theirs_address);
-    free(theirs);
-    return (status == UCS_OK) ? 0 : gpu_fail("ucp_ep_rkey_unpack", status);
-}
-
 /* Put into the peer's `rx`, or get from the peer's `tx`. */
 static int run_rma(gpu_t *gpu, buffer_t *tx, buffer_t *rx, int get)
 {
     buffer_t *open = get ? tx : rx;
     op_t op        = {0};
     ucp_request_param_t param;
-    peer_key_t peer;
+    region_t peer;
     ucs_status_t status;
     int ret;
 
-    if (key_swap(gpu, open, &peer)) {
+    if (node_region_open(&gpu->node, open->base, open->room, open->data,
+                         &peer)) {
         return -1;
     }
     param = op_param_send(&op);
     if (get) {
         op_started(&op, ucp_get_nbx(gpu->node.ep, rx->data, rx->length,
-                                    peer.address, peer.rkey, &param));
+                                    peer.remote, peer.rkey, &param));
     } else {
         op_started(&op, ucp_put_nbx(gpu->node.ep, tx->data, tx->length,
-                                    peer.address, peer.rkey, &param));
+                                    peer.remote, peer.rkey, &param));
     }
     ret    = wait_both(gpu, &op, NULL, get ? "get" : "put");
     status = node_flush(&gpu->node);
@@ -284,8 +258,7 @@ static int run_rma(gpu_t *gpu, buffer_t *tx, buffer_t *rx, int get)
         ret = gpu_fail("flush", status);
     }
     ret = node_barrier(&gpu->node) || ret;
-    ucp_rkey_destroy(peer.rkey);
-    (void)ucp_mem_unmap(gpu->node.ctx, open->memh);
+    ret = node_region_close(&gpu->node, &peer) || ret;
     return ret ? -1 : 0;
 }
 
@@ -503,6 +476,11 @@ static int endless_test(gpu_t *gpu)
     return 0;
 }
 
+static const char *const gpu_tests[] = {"tag", "am", "put", "get"};
+
+#define GPU_TESTS    (sizeof(gpu_tests) / sizeof(gpu_tests[0]))
+#define GPU_SIZE_MAX (1ull << 36) /* of --min and --max */
+
 static int all_tests(gpu_t *gpu)
 {
     unsigned i, ran = 0;
@@ -521,13 +499,77 @@ static int all_tests(gpu_t *gpu)
     return ((ran > 0) || (gpu->reuse > 0)) ? 0 : -1;
 }
 
+static const char gpu_usage[] =
+    "usage: ucp_gpu [OPTIONS]          (server)\n"
+    "       ucp_gpu --client [OPTIONS] (client; same options)\n"
+    "  --port N        loopback port for addresses and barriers [23456]\n"
+    "  --device N      GPU of this process [0]\n"
+    "  --memory AB     memory of the sender and of the receiver, h or d [dd]\n"
+    "  --tests A,B     of tag, am, put, get [all]; none with --reuse\n"
+    "  --min N, --max N  sizes [1, 4194304]\n"
+    "  --iters N       random sizes after the fixed list [20]\n"
+    "  --reuse N       then so many rounds of free, allocate and send [0]\n"
+    "  --peer-err      endpoints in error mode peer\n"
+    "  --endless       sends until the other one is killed, and survives that\n"
+    "  --cpu-copy      reads a received buffer with the CPU, which must die\n"
+    "  --mapped        device memory that the program maps (cuMemMap)\n"
+    "  --whole-pages   device memory is allocated in whole pages\n"
+    "  --seed N [1]    --timeout S [60]\n";
+
+/* A name that is no test would be one that nobody runs. */
+static void gpu_options_check(const gpu_t *gpu)
+{
+    size_t known = 0;
+    unsigned i;
+
+    for (i = 0; i < GPU_TESTS; ++i) {
+        if (arg_list_has(gpu->tests, gpu_tests[i])) {
+            known += strlen(gpu_tests[i]) + 1;
+        }
+    }
+    if ((strlen(gpu->memory) != 2) || (strspn(gpu->memory, "hd") != 2)) {
+        fprintf(stderr, "--memory: '%s' is not one of hh, hd, dh, dd\n",
+                gpu->memory);
+    } else if ((known != strlen(gpu->tests) + 1) &&
+               strcmp(gpu->tests, "none")) {
+        fprintf(stderr, "--tests: '%s' is not none, and no list of tag, am, "
+                "put, get\n", gpu->tests);
+    } else if (gpu->min > gpu->max) {
+        fprintf(stderr, "--min: %zu is more than --max, %zu\n", gpu->min,
+                gpu->max);
+    } else {
+        return;
+    }
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     static gpu_t gpu     = {.tests = "tag,am,put,get", .memory = "dd",
                             .min = 1, .max = 4194304, .iters = 20, .seed = 1};
     node_params_t params = {.port = 23456, .timeout = 60};
+    const arg_t args[]   = {
+        ARG_FLAG("client", params.client),
+        ARG_NUMBER("port", params.port, 1, 65535),
+        ARG_NUMBER("device", gpu.device, 0, 63),
+        ARG_TEXT("memory", gpu.memory),
+        ARG_TEXT("tests", gpu.tests),
+        ARG_NUMBER("min", gpu.min, 1, GPU_SIZE_MAX),
+        ARG_NUMBER("max", gpu.max, 1, GPU_SIZE_MAX),
+        ARG_NUMBER("iters", gpu.iters, 0, 100000),
+        ARG_NUMBER("reuse", gpu.reuse, 0, 1000000),
+        ARG_FLAG("peer-err", params.peer_err),
+        ARG_FLAG("endless", gpu.endless),
+        ARG_FLAG("cpu-copy", gpu.cpu_copy),
+        ARG_FLAG("mapped", gpu.mapped),
+        ARG_FLAG("whole-pages", gpu.whole),
+        ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
+        ARG_NUMBER("timeout", params.timeout, 1, 3600),
+        {NULL}
+    };
 
-    gpu_options(argc, argv, &gpu, &params);
+    arg_parse(argc, argv, gpu_usage, args);
+    gpu_options_check(&gpu);
     if (gpu.endless) {
         params.peer_err = 1;
         params.err_cb   = on_victim_error;
