@@ -90,7 +90,7 @@ run_ud() {
     ci && over_ud bytes_many_in_flight 120 bytes_check "--reorder 0.3" \
         --window 256 --max 20000
     ci && over_ud bytes_sockaddr 120 sockaddr_check "--loss 0.01" --max 1000000
-    ci && over_ud bytes_hold 60 hold_check "" --hold-unexpected 2000
+    ci && over_ud bytes_hold 60 hold_check "$BAD" --hold-unexpected 2000
     ci && over_ud peer_computes 150 computes_check "$(full && echo 60 || echo 6)"
     ci && over_ud order_am 200 order_check am --reorder 0.5
     for mode in send recv both; do

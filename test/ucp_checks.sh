@@ -58,15 +58,20 @@ perftest_rdma() {
     at_most tx_bytes "$(stat_sum "$STAT" tx_bytes)" $((10 * 1048576))
 }
 
+# gtest_ucp FILTER PAYLOAD [EFASIM_OPTION...]: these tests, which move so many bytes.
+gtest_ucp() {
+    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
+    with_stat "${@:3}" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
+        --gtest_filter="$1" || exit 1
+    tests_ran
+    at_least payload "$(stat_payload "$STAT")" "$2"
+}
+
 # threshold Y_OR_N [EFASIM_OPTION...]: where UCX changes its protocol, in its new
 # protocols or in the old ones.
 threshold() {
-    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=srd UCX_PROTO_ENABLE=$1
-    with_stat "${@:2}" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
-        --gtest_filter='Threshold.*' || exit 1
-    tests_ran
-    at_least payload "$(stat_payload "$STAT")" 1000000
+    gtest_ucp 'Threshold.*' 1000000 "${@:2}"
 }
 
 # 8 B messages go as sends, one packet each, not by RDMA.
@@ -286,23 +291,17 @@ FLOW_TESTS='FlowControl.*:SevenToOne.*'
 
 gtest_check() {
     local without=
-    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=$1
     [ "$1" = srd ] || without=':*FailedRead*' # by the device
-    shift
-    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
-        --gtest_filter="-$ORDER_TESTS:$FLOW_TESTS:Threshold.*$without" || exit 1
-    at_least payload "$(stat_payload "$STAT")" 1000000
+    gtest_ucp "-$ORDER_TESTS:$FLOW_TESTS:Threshold.*$without" 1000000 "${@:2}"
 }
 
 # flow_control_check [EFASIM_OPTION...]: receivers that do not consume, by the
 # figures that the interfaces show; and by the device's.
 flow_control_check() {
-    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     export UCX_TLS=$TL
     full && export SLEEP_SECONDS=5 KEPT_MESSAGES=100000 SHARE_MESSAGES=20000
-    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
-        --gtest_filter="$FLOW_TESTS" || exit 1
+    gtest_ucp "$FLOW_TESTS" 1 "$@"
     grep -q '^\[  PASSED  \] 3' "$CHECK_LOG" || fail "not every test ran"
     while read -r line; do
         note "$line"
@@ -323,15 +322,9 @@ hold_line_check() {
 
 # order_check RNDV_SCHEME [EFASIM_OPTION...]: what may not overtake what.
 order_check() {
-    [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     rendezvous
     export UCX_TLS=$TL UCX_RNDV_SCHEME=$1
-    full && export COMPUTE_SECONDS=60
-    shift
-    with_stat "$@" -- "$SRDRUN" "$BUILD/test/gtest_ucp" --gtest_brief=1 \
-        --gtest_filter="$ORDER_TESTS" || exit 1
-    tests_ran
-    at_least payload "$(stat_payload "$STAT")" 10000000
+    gtest_ucp "$ORDER_TESTS" 10000000 "${@:2}"
 }
 
 # order_check where device and library have RDMA WRITE (Debian 13's), by which

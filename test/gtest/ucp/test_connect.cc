@@ -55,16 +55,6 @@ TEST_F(Connect, both_at_once)
     }
 }
 
-/* Only one side has an endpoint: the other only receives. */
-TEST_F(Connect, from_one_side_only)
-{
-    ucp_ep_h ep = connect(a, b);
-
-    for (unsigned i = 0; i < 500; ++i) {
-        exchange(b, ep, i * 57, key(i));
-    }
-}
-
 TEST_F(Connect, close_and_reopen)
 {
     for (unsigned i = 0; i < 300; ++i) {

@@ -12,21 +12,6 @@
 
 class Order : public UcpTest {
 protected:
-    /* Handler of active messages at @entity. */
-    void on_am(Entity &entity, unsigned id, ucp_am_recv_callback_t cb)
-    {
-        ucp_am_handler_param_t param = {};
-
-        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
-                           UCP_AM_HANDLER_PARAM_FIELD_CB |
-                           UCP_AM_HANDLER_PARAM_FIELD_ARG;
-        param.id         = id;
-        param.cb         = cb;
-        param.arg        = this;
-        ASSERT_EQ(UCS_OK,
-                  ucp_worker_set_am_recv_handler(entity.worker, &param));
-    }
-
     void send_am(ucp_ep_h ep, unsigned id, const void *data, size_t len,
                  Op &op)
     {
@@ -97,27 +82,16 @@ protected:
 
     void SetUp() override
     {
-        ucp_mem_map_params_t params = {};
-        void *packed;
-        size_t len;
-
-        ep                = connect(a, b);
-        params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                            UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-        params.address    = memory.data();
-        params.length     = memory.size();
-        ASSERT_EQ(UCS_OK, ucp_mem_map(b.ctx, &params, &memh));
-        ASSERT_EQ(UCS_OK, ucp_rkey_pack(b.ctx, memh, &packed, &len));
-        ASSERT_EQ(UCS_OK, ucp_ep_rkey_unpack(ep, packed, &rkey));
-        ucp_rkey_buffer_release(packed);
+        ep = connect(a, b);
+        ASSERT_NO_FATAL_FAILURE(open(region, b, ep, memory.data(),
+                                     memory.size()));
     }
 
     void TearDown() override
     {
         on_am(b, ID, am_nothing);
         flush(a);
-        ucp_rkey_destroy(rkey);
-        EXPECT_EQ(UCS_OK, ucp_mem_unmap(b.ctx, memh));
+        close(region);
     }
 
     static ucs_status_t am_nothing(void*, const void*, size_t, void*, size_t,
@@ -138,7 +112,7 @@ protected:
             puts.back().at = at;
             auto param = puts.back().op.send_param();
             puts.back().op.started(ucp_put_nbx(ep, out.data() + at, len,
-                                               remote(at), rkey, &param));
+                                               remote(at), region.rkey, &param));
         }
         ASSERT_EQ(UCS_OK, fence(a, b));
     }
@@ -210,9 +184,8 @@ protected:
 
     const size_t length;
     std::vector<uint8_t> memory = std::vector<uint8_t>(length + 8, 0);
-    ucp_ep_h   ep               = nullptr;
-    ucp_mem_h  memh             = nullptr;
-    ucp_rkey_h rkey             = nullptr;
+    ucp_ep_h ep                 = nullptr;
+    Region   region;
     Buffer     out;
     std::list<Put> puts;
     uint64_t expected = 0; /* by on_flag */
@@ -223,7 +196,7 @@ private:
     static ucs_status_t on_flag(void *arg, const void*, size_t, void*, size_t,
                                 const ucp_am_recv_param_t*)
     {
-        Flag *self = static_cast<Flag*>(static_cast<Order*>(arg));
+        Flag *self = static_cast<Flag*>(static_cast<UcpTest*>(arg));
 
         self->look(self->expected, "message");
         return UCS_OK;
@@ -254,7 +227,7 @@ void Flag::atomic_after_puts(int rounds)
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
         param.datatype      = ucp_dt_make_contig(8);
         add.started(ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &one, 1,
-                                      remote(length), rkey, &param));
+                                      remote(length), region.rkey, &param));
         until([&] {
             volatile uint8_t *flag = &memory[length];
             memcpy(&seen, const_cast<uint8_t*>(flag), 8);
@@ -393,20 +366,10 @@ protected:
 
         ++self->calls;
         self->send(self->other, self->word, 77, self->note);
-        self->close_started(self->doomed);
+        self->closing = self->close_begin(self->doomed,
+                                          UCP_EP_CLOSE_FLAG_FORCE);
         self->send(self->other, self->word, 78, self->second);
         return UCS_OK;
-    }
-
-    void close_started(ucp_ep_h ep)
-    {
-        ucp_request_param_t param = {};
-
-        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags        = UCP_EP_CLOSE_FLAG_FORCE;
-        forget(ep);
-        closing = ucp_ep_close_nbx(ep, &param);
-        EXPECT_FALSE(UCS_PTR_IS_ERR(closing));
     }
 
     ucp_ep_h doomed = nullptr, other = nullptr;
@@ -480,7 +443,6 @@ TEST_F(Order, forced_close_against_a_stuck_peer)
     const unsigned n = 400;
     std::vector<Buffer> out(n);
     std::vector<Op> op(n);
-    ucp_request_param_t param = {};
 
     exchange(b, ep, 8, key(n));
     for (unsigned i = 0; i < n; ++i) {
@@ -488,10 +450,7 @@ TEST_F(Order, forced_close_against_a_stuck_peer)
         send(ep, out[i], 7777, op[i]);
         ucp_worker_progress(c.worker);
     }
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags        = UCP_EP_CLOSE_FLAG_FORCE;
-    forget(ep);
-    ucs_status_ptr_t request = ucp_ep_close_nbx(ep, &param);
+    ucs_status_ptr_t request = close_begin(ep, UCP_EP_CLOSE_FLAG_FORCE);
     ASSERT_FALSE(UCS_PTR_IS_ERR(request));
     auto finished = [&] {
         ucp_worker_progress(c.worker); /* b stays stuck */
@@ -518,32 +477,4 @@ TEST_F(Order, forced_close_against_a_stuck_peer)
     flush(c);
     take_unexpected(b, 7777);
     entity_drop(c);
-}
-
-/* A peer that computes, without a call into UCX, is not declared dead, though
- * keepalive asks for it all the time. */
-TEST_F(Order, a_peer_that_computes_lives)
-{
-    const char *given = getenv("COMPUTE_SECONDS");
-    double until_then = seconds_now() + (given ? atof(given) : 4);
-
-    setenv("UCX_KEEPALIVE_INTERVAL", "200ms", 1);
-    Entity &c   = entity_new();
-    Entity &d   = entity_new();
-    unsetenv("UCX_KEEPALIVE_INTERVAL");
-    ucp_ep_h ep = connect(c, d, true);
-    Buffer out(100, key(1)), in(100);
-    Op sent, got;
-
-    exchange(d, ep, 8, key(2));
-    while (seconds_now() < until_then) {
-        ucp_worker_progress(c.worker);
-        ASSERT_EQ(0, errors_) << ucs_status_string(last_error_);
-    }
-    recv(d, in, 1, got);
-    send(ep, out, 1, sent);
-    finish(got, "receive");
-    finish(sent, "send");
-    EXPECT_TRUE(in.holds(key(1)));
-    close(ep);
 }

@@ -8,27 +8,8 @@ protected:
     /* Open @len bytes of @owner to the endpoint of another. */
     void map(Entity &owner, ucp_ep_h ep, size_t len)
     {
-        ucp_mem_map_params_t params = {};
-        void *packed                = nullptr;
-        size_t packed_len           = 0;
-
-        memory_           = Buffer(len);
-        owner_            = &owner;
-        params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                            UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-        params.address    = memory_.data();
-        params.length     = len;
-        ASSERT_EQ(UCS_OK, ucp_mem_map(owner.ctx, &params, &memh_));
-        ASSERT_EQ(UCS_OK, ucp_rkey_pack(owner.ctx, memh_, &packed,
-                                        &packed_len));
-        ASSERT_EQ(UCS_OK, ucp_ep_rkey_unpack(ep, packed, &rkey_));
-        ucp_rkey_buffer_release(packed);
-    }
-
-    void unmap()
-    {
-        ucp_rkey_destroy(rkey_);
-        EXPECT_EQ(UCS_OK, ucp_mem_unmap(owner_->ctx, memh_));
+        memory_ = Buffer(len);
+        open(region_, owner, ep, memory_.data(), len);
     }
 
     uint64_t remote()
@@ -39,77 +20,56 @@ protected:
     void put(ucp_ep_h ep, const void *data, size_t len, size_t at, Op &op)
     {
         auto param = op.send_param();
-        op.started(ucp_put_nbx(ep, data, len, remote() + at, rkey_, &param));
+        op.started(ucp_put_nbx(ep, data, len, remote() + at, region_.rkey, &param));
     }
 
     void get(ucp_ep_h ep, void *data, size_t len, size_t at, Op &op)
     {
         auto param = op.send_param();
-        op.started(ucp_get_nbx(ep, data, len, remote() + at, rkey_, &param));
+        op.started(ucp_get_nbx(ep, data, len, remote() + at, region_.rkey, &param));
     }
 
-    Entity     *owner_ = nullptr;
-    Buffer     memory_;
-    ucp_mem_h  memh_   = nullptr;
-    ucp_rkey_h rkey_   = nullptr;
+    Buffer memory_;
+    Region region_;
 };
 
-TEST_P(Rma, put_then_flush)
-{
-    ucp_ep_h ep = connect(a, b);
-    size_t len  = GetParam();
-    Buffer out(len, key(1));
-    Op op;
-
-    map(b, ep, len + 2);
-    put(ep, out.data(), len, 1, op);
-    flush(ep);
-    EXPECT_EQ(1, op.done) << "flush was done before the put";
-    finish(op, "put");
-    EXPECT_LT(fill_diff(memory_.data() + 1, len, key(1), 0), 0);
-    EXPECT_EQ(0xa5, memory_.data()[0]);
-    EXPECT_EQ(0xa5, memory_.data()[len + 1]);
-    unmap();
-}
-
-TEST_P(Rma, get)
-{
-    ucp_ep_h ep = connect(a, b);
-    size_t len  = GetParam();
-    Buffer in(len + 2);
-    Op op;
-
-    map(b, ep, len + 1);
-    fill_bytes(memory_.data() + 1, len, key(1), 0);
-    get(ep, in.data() + 1, len, 1, op);
-    finish(op, "get");
-    EXPECT_LT(fill_diff(in.data() + 1, len, key(1), 0), 0);
-    EXPECT_EQ(0xa5, in.data()[0]);
-    EXPECT_EQ(0xa5, in.data()[len + 1]);
-    unmap();
-}
-
-/* A get brings the bytes that were put and flushed, again and again. */
+/* A get brings the bytes that were put and flushed, again and again, and none
+ * beside them. */
 TEST_P(Rma, put_flush_get)
 {
     ucp_ep_h ep = connect(a, b);
     size_t len  = GetParam();
 
-    map(b, ep, len + 1);
-    for (unsigned i = 0; i < 5; ++i) {
-        Buffer out(len, key(i)), in(len);
+    map(b, ep, len + 2);
+    for (unsigned i = 0; i < 6; ++i) {
+        Buffer out(len, key(i)), in(len + 2);
         Op put_op, get_op;
-        put(ep, out.data(), len, 0, put_op);
-        flush(a);
+        put(ep, out.data(), len, 1, put_op);
+        (i % 2) ? flush(ep) : flush(a);
+        EXPECT_EQ(1, put_op.done) << "flush was done before the put";
         finish(put_op, "put");
-        get(ep, in.data(), len, 0, get_op);
+        get(ep, in.data() + 1, len, 1, get_op);
         finish(get_op, "get");
-        EXPECT_TRUE(in.holds(key(i)));
+        for (uint8_t *bytes : {memory_.data(), in.data()}) {
+            EXPECT_LT(fill_diff(bytes + 1, len, key(i), 0), 0);
+            EXPECT_EQ(0xa5, bytes[0]);
+            EXPECT_EQ(0xa5, bytes[len + 1]);
+        }
     }
-    unmap();
+    close(region_);
 }
 
-INSTANTIATE_TEST_SUITE_P(sizes, Rma, testing::ValuesIn(edge_sizes()),
+/* Sizes around what a packet, a fragment and a protocol switch holds. */
+static const size_t edge_sizes[] = {
+    0,    1,    2,    7,     8,     13,    16,     24,
+    31,   32,   33,   63,    64,    65,    100,    255,
+    256,  1000, 1024, 4085,  4096,  8191,  8192,   8871,
+    8879, 8880, 8888, 8892,  8899,  8900,  8901,   8919,
+    8920, 8927, 8928, 8929,  9000,  17800, 17856,  26701,
+    65535, 65536, 65537, 262145, 1048576, 4194303, 16777216
+};
+
+INSTANTIATE_TEST_SUITE_P(sizes, Rma, testing::ValuesIn(edge_sizes),
                          testing::PrintToStringParamName());
 
 /* 500 operations in flight on one endpoint; one flush for all. */
@@ -139,7 +99,7 @@ TEST_F(Rma, many_then_worker_flush)
         finish(get_op[i], "get");
         EXPECT_TRUE(in[i].holds(key(i)));
     }
-    unmap();
+    close(region_);
 }
 
 /* A put after a fence may not be seen before one that precedes it. */
@@ -165,7 +125,7 @@ TEST_F(Rma, fence_orders_puts)
         finish(first, "put");
         finish(second, "put");
     }
-    unmap();
+    close(region_);
 }
 
 /* The message says that the data was put: it may not come first. */
@@ -186,7 +146,20 @@ TEST_F(Rma, flush_orders_put_and_message)
         finish(send_op, "send");
         finish(put_op, "put");
     }
-    unmap();
+    close(region_);
+}
+
+TEST_F(Rma, flush_with_nothing_to_do)
+{
+    ucp_ep_h ep = connect(a, b);
+
+    flush(ep);
+    flush(a);
+    exchange(b, ep, 100, key(1));
+    for (unsigned i = 0; i < 1000; ++i) {
+        flush(ep);
+        flush(a);
+    }
 }
 
 TEST_F(Rma, atomic_counter_of_two_workers)
@@ -199,12 +172,8 @@ TEST_F(Rma, atomic_counter_of_two_workers)
 
     map(b, eps[0], 8);
     memset(memory_.data(), 0, 8);
-    ucp_rkey_h first = rkey_, second;
-    void *packed;
-    size_t len;
-    ASSERT_EQ(UCS_OK, ucp_rkey_pack(b.ctx, memh_, &packed, &len));
-    ASSERT_EQ(UCS_OK, ucp_ep_rkey_unpack(eps[1], packed, &second));
-    ucp_rkey_buffer_release(packed);
+    Region second;
+    open(second, b, eps[1], memory_.data(), 8);
     for (unsigned i = 0; i < 2 * n; ++i) {
         Op op;
         uint64_t reply    = ~0ull;
@@ -214,14 +183,13 @@ TEST_F(Rma, atomic_counter_of_two_workers)
         param.datatype      = ucp_dt_make_contig(8);
         param.reply_buffer  = &reply;
         op.started(ucp_atomic_op_nbx(eps[i % 2], UCP_ATOMIC_OP_ADD, &one, 1,
-                                     remote(), (i % 2) ? second : first,
-                                     &param));
+                                     remote(), (i % 2 ? second : region_).rkey, &param));
         finish(op, "fetch and add");
         ASSERT_LT(reply, 2 * n);
         EXPECT_EQ(0u, seen[reply]++) << "value fetched twice";
     }
     memcpy(&sum, memory_.data(), 8);
     EXPECT_EQ(2 * n, sum);
-    ucp_rkey_destroy(second);
-    unmap();
+    close(second);
+    close(region_);
 }

@@ -79,17 +79,10 @@ protected:
     /* Two new workers. */
     void open()
     {
-        ucp_am_handler_param_t param = {};
+        Entity &from = entity_new();
 
-        Entity &from     = entity_new();
-        to_              = &entity_new();
-        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
-                           UCP_AM_HANDLER_PARAM_FIELD_CB |
-                           UCP_AM_HANDLER_PARAM_FIELD_ARG;
-        param.id         = 1;
-        param.cb         = handler;
-        param.arg        = this;
-        EXPECT_EQ(UCS_OK, ucp_worker_set_am_recv_handler(to_->worker, &param));
+        to_ = &entity_new();
+        on_am(*to_, 1, handler);
         ep_ = connect(from, *to_);
         take(TAG, 1); /* introduces them */
     }

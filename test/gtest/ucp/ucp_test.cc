@@ -55,90 +55,6 @@ Entity::~Entity()
     ucp_cleanup(ctx);
 }
 
-static void op_finish(Op *op, ucs_status_t status)
-{
-    op->status = status;
-    ++op->done;
-    EXPECT_EQ(1, op->done) << "an operation completed twice";
-}
-
-static void op_send_cb(void*, ucs_status_t status, void *arg)
-{
-    op_finish(static_cast<Op*>(arg), status);
-}
-
-static void op_tag_cb(void*, ucs_status_t status,
-                      const ucp_tag_recv_info_t *info, void *arg)
-{
-    Op *op = static_cast<Op*>(arg);
-
-    if (status == UCS_OK) {
-        op->got = info->length;
-        op->tag = info->sender_tag;
-    }
-    op_finish(op, status);
-}
-
-static void op_length_cb(void*, ucs_status_t status, size_t len, void *arg)
-{
-    static_cast<Op*>(arg)->got = len;
-    op_finish(static_cast<Op*>(arg), status);
-}
-
-static ucp_request_param_t op_param(Op *op)
-{
-    ucp_request_param_t param = {};
-
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                         UCP_OP_ATTR_FIELD_USER_DATA;
-    param.user_data    = op;
-    return param;
-}
-
-ucp_request_param_t Op::send_param()
-{
-    ucp_request_param_t param = op_param(this);
-
-    param.cb.send = op_send_cb;
-    return param;
-}
-
-ucp_request_param_t Op::tag_param()
-{
-    ucp_request_param_t param = op_param(this);
-
-    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-    param.cb.recv       = op_tag_cb;
-    return param;
-}
-
-ucp_request_param_t Op::stream_param()
-{
-    ucp_request_param_t param = op_param(this);
-
-    param.cb.recv_stream = op_length_cb;
-    return param;
-}
-
-ucp_request_param_t Op::am_param()
-{
-    ucp_request_param_t param = op_param(this);
-
-    param.op_attr_mask    |= UCP_OP_ATTR_FIELD_RECV_INFO;
-    param.recv_info.length = &got;
-    param.cb.recv_am       = op_length_cb;
-    return param;
-}
-
-void Op::started(ucs_status_ptr_t ptr)
-{
-    if (UCS_PTR_IS_PTR(ptr)) {
-        request = ptr;
-    } else {
-        op_finish(this, UCS_PTR_RAW_STATUS(ptr));
-    }
-}
-
 Buffer::Buffer(size_t len, uint64_t key) : len_(len), bytes_(len + 1)
 {
     fill_bytes(bytes_.data(), len, key, 0);
@@ -258,14 +174,20 @@ ucp_ep_h UcpTest::connect(Entity &from, const Entity &to, bool peer_errors)
     return ep;
 }
 
-void UcpTest::close(ucp_ep_h ep, uint32_t flags)
+ucs_status_ptr_t UcpTest::close_begin(ucp_ep_h ep, uint32_t flags)
 {
     ucp_request_param_t param = {};
 
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags        = flags;
     forget(ep);
-    ucs_status_ptr_t request = ucp_ep_close_nbx(ep, &param);
+    return ucp_ep_close_nbx(ep, &param);
+}
+
+void UcpTest::close(ucp_ep_h ep, uint32_t flags)
+{
+    ucs_status_ptr_t request = close_begin(ep, flags);
+
     if (UCS_PTR_IS_PTR(request)) {
         until([&] { return ucp_request_check_status(request) !=
                            UCS_INPROGRESS; }, "close of an endpoint");
@@ -274,6 +196,44 @@ void UcpTest::close(ucp_ep_h ep, uint32_t flags)
     } else {
         EXPECT_EQ(UCS_OK, UCS_PTR_STATUS(request));
     }
+}
+
+void UcpTest::open(Region &region, Entity &owner, ucp_ep_h ep, void *data,
+                   size_t len)
+{
+    ucp_mem_map_params_t params = {};
+    void *packed;
+    size_t packed_len;
+
+    params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                        UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    params.address    = data;
+    params.length     = len;
+    region.ctx        = owner.ctx;
+    ASSERT_EQ(UCS_OK, ucp_mem_map(owner.ctx, &params, &region.memh));
+    ASSERT_EQ(UCS_OK, ucp_rkey_pack(owner.ctx, region.memh, &packed,
+                                    &packed_len));
+    ASSERT_EQ(UCS_OK, ucp_ep_rkey_unpack(ep, packed, &region.rkey));
+    ucp_rkey_buffer_release(packed);
+}
+
+void UcpTest::close(Region &region)
+{
+    ucp_rkey_destroy(region.rkey);
+    EXPECT_EQ(UCS_OK, ucp_mem_unmap(region.ctx, region.memh));
+}
+
+void UcpTest::on_am(Entity &entity, unsigned id, ucp_am_recv_callback_t cb)
+{
+    ucp_am_handler_param_t param = {};
+
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id         = id;
+    param.cb         = cb;
+    param.arg        = this;
+    ASSERT_EQ(UCS_OK, ucp_worker_set_am_recv_handler(entity.worker, &param));
 }
 
 void UcpTest::take_unexpected(Entity &entity, ucp_tag_t tag)
@@ -411,16 +371,6 @@ uint64_t UcpTest::key(uint64_t n) const
     auto *info = testing::UnitTest::GetInstance()->current_test_info();
 
     return fill_key(test_seed(), std::hash<std::string>()(info->name()), n);
-}
-
-std::vector<size_t> edge_sizes()
-{
-    return {0,    1,    2,    7,     8,     13,    16,     24,
-            31,   32,   33,   63,    64,    65,    100,    255,
-            256,  1000, 1024, 4085,  4096,  8191,  8192,   8871,
-            8879, 8880, 8888, 8892,  8899,  8900,  8901,   8919,
-            8920, 8927, 8928, 8929,  9000,  17800, 17856,  26701,
-            65535, 65536, 65537, 262145, 1048576, 4194303, 16777216};
 }
 
 int main(int argc, char **argv)

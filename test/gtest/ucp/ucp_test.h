@@ -18,6 +18,7 @@
 #include <ucp/api/ucp.h>
 
 #include "test/apps/fill.h"
+#include "test/apps/op.h"
 
 /* Seconds without an answer after which a wait fails. */
 constexpr int WAIT_SECONDS = 60;
@@ -38,18 +39,13 @@ public:
 };
 
 /* One operation in flight; its place in memory may not change. */
-struct Op {
-    void        *request = nullptr;
-    int          done    = 0;
-    ucs_status_t status  = UCS_INPROGRESS;
-    size_t       got     = 0;
-    ucp_tag_t    tag     = 0;
+struct Op : op_t {
+    Op() : op_t() {}
 
-    ucp_request_param_t send_param();
-    ucp_request_param_t tag_param();
-    ucp_request_param_t stream_param();
-    ucp_request_param_t am_param();
-    void started(ucs_status_ptr_t ptr);
+    ucp_request_param_t send_param() { return op_param_send(this); }
+    ucp_request_param_t tag_param() { return op_param_tag_recv(this); }
+    ucp_request_param_t am_param() { return op_param_am_recv(this); }
+    void started(ucs_status_ptr_t ptr) { op_started(this, ptr); }
 };
 
 /* A buffer whose contents are named by a key. */
@@ -71,6 +67,13 @@ private:
     std::vector<uint8_t> bytes_; /* one more than len_: data() is never null */
 };
 
+/* Memory of an entity that another may read and write. */
+struct Region {
+    ucp_context_h ctx  = nullptr;
+    ucp_mem_h     memh = nullptr;
+    ucp_rkey_h    rkey = nullptr;
+};
+
 class UcpTest : public testing::Test {
 protected:
     UcpTest();
@@ -79,11 +82,20 @@ protected:
     /* Endpoint from one worker to another; checked to run over UCX_TLS. */
     ucp_ep_h connect(Entity &from, const Entity &to, bool peer_errors = false);
 
-    /* Close with UCP_EP_CLOSE_* and wait. */
-    void close(ucp_ep_h ep, uint32_t flags = 0);
-
     /* The test closes @ep itself. */
     void forget(ucp_ep_h ep) { open_eps_.remove(ep); }
+
+    /* Close with UCP_EP_CLOSE_*, and wait. */
+    ucs_status_ptr_t close_begin(ucp_ep_h ep, uint32_t flags);
+    void close(ucp_ep_h ep, uint32_t flags = 0);
+
+    /* Open @len bytes of @owner to @ep, of another. */
+    void open(Region &region, Entity &owner, ucp_ep_h ep, void *data,
+              size_t len);
+    void close(Region &region);
+
+    /* Handler of active messages at @entity; its argument is the test. */
+    void on_am(Entity &entity, unsigned id, ucp_am_recv_callback_t cb);
 
     /* Receive what has come with @tag, so that UCP does not warn of it. */
     void take_unexpected(Entity &entity, ucp_tag_t tag);
@@ -137,8 +149,5 @@ double seconds_now();
 
 /* Names of the transports of an endpoint's lanes. */
 std::vector<std::string> ep_transports(ucp_ep_h ep);
-
-/* Sizes around what a packet, a fragment and a protocol switch holds. */
-std::vector<size_t> edge_sizes();
 
 #endif
