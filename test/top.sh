@@ -13,6 +13,7 @@ top_pair() {
     while [ "$1" != -- ]; do sim+=("$1"); shift; done
     shift
     need ucx_perftest python3
+    rm -f "$CHECK_LOG".{server,client} # of a run before: it is looked at below
     port=$(random_port)
     top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- ucx_perftest -p "$port"
     wait_listen "$port" "${TOP_PIDS[0]}" || fail "no server: $(cat "$CHECK_LOG.server")"
@@ -136,7 +137,7 @@ top_worst() {
     local server
     need python3
     export UCX_TLS=srd
-    OMPI_COMM_WORLD_RANK=7 top_pair -- -t tag_bw -s 2000 -n 1000000000
+    OMPI_COMM_WORLD_RANK=7 top_pair --timeout-ms 600000 -- -t tag_bw -s 2000 -n 1000000000
     server=$(top_pid "${TOP_PIDS[0]}")
     kill -STOP "$server"
     sleep 1

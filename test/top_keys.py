@@ -100,6 +100,10 @@ def states(program):
     others = []
     try:
         others.append(other(4, 3600))
+        lone = other(7, 7200)
+        others.append(lone)  # nobody waits for it: others come first
+        time.sleep(2)
+        os.kill(lone, signal.SIGSTOP)
         rows = b''.join(wait(gid(4), 3600000 + 10 * each) for each in range(40)) + \
             wait(gid(5), 200) + wait(gid(6), 300) + \
             b''.join(wait(PREFIX + bytes([2, peer]), 3000000 + peer) for peer in range(22))
@@ -108,10 +112,10 @@ def states(program):
         others.append(other(5, 3600, False))
         others.append(other(6, 3600))
         time.sleep(3)
-        first(others[1], 5, 'does not answer')
+        first(others[2], 5, 'does not answer')
         os.kill(others[0], signal.SIGSTOP)
         first(others[0], 4, 'is stopped')
-        os.kill(others[2], signal.SIGSTOP)
+        os.kill(others[3], signal.SIGSTOP)
         text = once()
         expect('is stopped, and 1 more;' in text, f'two are stopped: {text}')
         lines = [line for line in text.splitlines() if 'has waited' in line]

@@ -14,6 +14,7 @@ typedef struct headline_process {
     const pages_one_t *one; /* any of its pages */
     view_state_t       state;
     double             idle; /* seconds since its last traffic */
+    int                is_awaited;
 } headline_process_t;
 
 static int headline_by_pid(const pages_one_t *a, const pages_one_t *b)
@@ -78,7 +79,9 @@ static unsigned headline_waiters(const view_wait_t **waits, unsigned waits_len,
 static headline_process_t headline_process(const pages_t *pages, unsigned *next)
 {
     const pages_one_t *one     = &pages->list[*next];
-    headline_process_t process = {one, view_state(one), one->idle + one->age};
+    headline_process_t process = {.one   = one,
+                                  .state = view_state(one),
+                                  .idle  = one->idle + one->age};
 
     while ((++*next < pages->count) && (one[1].pid == one->pid)) {
         ++one;
@@ -91,6 +94,14 @@ static headline_process_t headline_process(const pages_t *pages, unsigned *next)
         }
     }
     return process;
+}
+
+/* Which is worse: the one that others wait for, then by state. */
+static int headline_order(const headline_process_t *a,
+                          const headline_process_t *b)
+{
+    return (a->is_awaited != b->is_awaited) ? a->is_awaited - b->is_awaited :
+                                              (int)a->state - (int)b->state;
 }
 
 static void headline_say(const headline_process_t *worst, unsigned more,
@@ -115,8 +126,9 @@ static void headline_say(const headline_process_t *worst, unsigned more,
 static void headline_worst(const view_t *view, const view_wait_t **waits,
                            char *text)
 {
-    headline_process_t process, worst = {NULL, VIEW_POLLS, 0};
-    unsigned           count = 0, more = 0, next = 0, waiting, i;
+    headline_process_t process, worst = {NULL, VIEW_POLLS, 0, 0};
+    unsigned           count = 0, more = 0, next = 0, i;
+    int                order;
     char               waiters[48], most[48] = "";
 
     for (i = 0; i < view->wait_count; ++i) {
@@ -128,16 +140,18 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
     qsort(waits, count, sizeof(*waits), headline_compare_waits);
     while (next < view->pages->count) {
         process = headline_process(view->pages, &next);
-        if ((process.state < worst.state) || (process.state < VIEW_SLEEPS)) {
+        if (process.state < VIEW_SLEEPS) {
             continue;
         }
-        waiting = headline_waiters(waits, count, process.one, waiters);
+        process.is_awaited = headline_waiters(waits, count, process.one,
+                                              waiters) > 0;
         if ((process.state == VIEW_SLEEPS) &&
-            ((waiting == 0) || (process.idle < HEADLINE_IDLE))) {
+            (!process.is_awaited || (process.idle < HEADLINE_IDLE))) {
             continue;
         }
-        more = (process.state == worst.state) ? more + 1 : 0;
-        if ((process.state > worst.state) || (process.idle > worst.idle)) {
+        order = headline_order(&process, &worst);
+        more  = (order == 0) ? more + 1 : (order > 0) ? 0 : more;
+        if ((order > 0) || ((order == 0) && (process.idle > worst.idle))) {
             worst = process;
             memcpy(most, waiters, sizeof(most));
         }
