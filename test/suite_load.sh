@@ -409,7 +409,7 @@ refused() {
     newest=$(newest_minor) next=$((newest + 1))
     [ -x "$user" ] || skip_here "hooks_fake_user was not built"
     mkdir -p "$dir"
-    cc -shared -fPIC -DFAKE_MINOR="$newest" -Wl,-soname,libuct.so.0 \
+    cc -shared -fPIC -I"$src/../../../src" -DFAKE_MINOR="$newest" -Wl,-soname,libuct.so.0 \
         -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
         cc -shared -fPIC -DFAKE_UCP="$next" -Wl,-soname,libucp.so.0 \
             -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
