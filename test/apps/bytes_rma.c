@@ -177,7 +177,8 @@ static int amo_one(bytes_t *bt, ucp_atomic_op_t code, uint64_t value,
     param.datatype      = ucp_dt_make_contig(size);
     param.reply_buffer  = &reply;
     op_started(&op, ucp_atomic_op_nbx(bt->node.ep, code, &value, 1,
-                                      rma.peer.remote + at, rma.peer.rkey, &param));
+                                      rma.peer.remote + at, rma.peer.rkey,
+                                      &param));
     if (op_wait(&bt->node, &op) != UCS_OK) {
         return bytes_fail(bt, bt->index, size, "atomic %d: %s", code,
                           ucs_status_string(op.status));

@@ -56,8 +56,8 @@ int node_swap(node_t *node, const void *mine, size_t len, void **theirs,
               size_t *theirs_len);
 
 /*
- * Memory that each opens to the other: @len bytes at @base, of which @data is what
- * the peer gets as region->remote. Both call it at the same time.
+ * Memory that each opens to the other: @len bytes at @base, of which @data is
+ * what the peer gets as region->remote. Both call it at the same time.
  */
 typedef struct region {
     ucp_mem_h  memh;

@@ -112,7 +112,8 @@ protected:
             puts.back().at = at;
             auto param = puts.back().op.send_param();
             puts.back().op.started(ucp_put_nbx(ep, out.data() + at, len,
-                                               remote(at), region.rkey, &param));
+                                               remote(at), region.rkey,
+                                               &param));
         }
         ASSERT_EQ(UCS_OK, fence(a, b));
     }

@@ -20,13 +20,15 @@ protected:
     void put(ucp_ep_h ep, const void *data, size_t len, size_t at, Op &op)
     {
         auto param = op.send_param();
-        op.started(ucp_put_nbx(ep, data, len, remote() + at, region_.rkey, &param));
+        op.started(ucp_put_nbx(ep, data, len, remote() + at, region_.rkey,
+                               &param));
     }
 
     void get(ucp_ep_h ep, void *data, size_t len, size_t at, Op &op)
     {
         auto param = op.send_param();
-        op.started(ucp_get_nbx(ep, data, len, remote() + at, region_.rkey, &param));
+        op.started(ucp_get_nbx(ep, data, len, remote() + at, region_.rkey,
+                               &param));
     }
 
     Buffer memory_;
@@ -183,7 +185,8 @@ TEST_F(Rma, atomic_counter_of_two_workers)
         param.datatype      = ucp_dt_make_contig(8);
         param.reply_buffer  = &reply;
         op.started(ucp_atomic_op_nbx(eps[i % 2], UCP_ATOMIC_OP_ADD, &one, 1,
-                                     remote(), (i % 2 ? second : region_).rkey, &param));
+                                     remote(), (i % 2 ? second : region_).rkey,
+                                     &param));
         finish(op, "fetch and add");
         ASSERT_LT(reply, 2 * n);
         EXPECT_EQ(0u, seen[reply]++) << "value fetched twice";
