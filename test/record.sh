@@ -369,16 +369,13 @@ record_disks() {
 # record_spoiled COMMAND...: that, done to the files of two programs that record,
 # ends neither of them.
 record_spoiled() {
-    local pid
     need_perftest
     record_begin
-    record_two_killed "$SRDRUN" 8 told &
-    pid=$!
+    record_two "$SRDRUN" 8
     record_busy
     find "$RECORDED" -name '*.srdrec' -exec "$@" {} \; || fail "$*"
     record_busy "$(awk '$1 == "[thread" { sent = $3 } END { print sent }' "$CHECK_LOG.out")"
-    : >"$RECORDED/told"
-    wait "$pid" || fail "one had ended: $(tail -n 3 "$CHECK_LOG.out")"
+    record_two_kill || fail "one had ended: $(tail -n 3 "$CHECK_LOG.out")"
     ! grep -E 'Caught signal|Bus error|Segmentation' "$CHECK_LOG.out" || fail "$*"
 }
 

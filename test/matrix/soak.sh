@@ -249,12 +249,14 @@ soak_failed() {
 # ------------------------------------------------------------ memory
 
 # One process that lives through all of it, opens and closes workers and
-# endpoints, and checks its contents: its memory must stay flat.
+# endpoints, and checks its contents: its memory must stay flat. (FailedRead gives
+# its workers up, as nothing can end them.)
 soak_resident() {
     # shellcheck disable=SC2016 # for the inner shell
     "$EFASIM" run --node 0 --reorder 0.2 -- sh -c 'echo $$ >"$0.pid"
         exec "$@"' "$CHECK_LOG" "$SRDRUN" "$BUILD/test/gtest_ucp" \
         --gtest_brief=1 --gtest_repeat=100000 --gtest_break_on_failure \
+        --gtest_filter='-*FailedRead*' \
         >"$CHECK_LOG.resident" 2>&1
 }
 
