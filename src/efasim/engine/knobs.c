@@ -19,7 +19,7 @@ const struct sim_knob sim_knob_table[] = {
       _usual, _arg, _help, SIM_SCOPE_##_scope, SIM_GROUP_##_group },
 #include "knobs.def"
 #undef KNOB
-    { NULL }
+    { .name = NULL }
 };
 
 void sim_knobs_init(struct sim_knobs *knobs)
