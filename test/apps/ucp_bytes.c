@@ -109,7 +109,7 @@ int main(int argc, char **argv)
         ARG_NUMBER("hold-unexpected", o->hold, 1, 1000000),
         ARG_NUMBER("hold-seconds", o->hold_seconds, 0, 3600),
         ARG_NUMBER("timeout", p.timeout, 1, 3600),
-        {NULL}
+        {.name = NULL}
     };
 
     arg_parse(argc, argv, bytes_usage, args);

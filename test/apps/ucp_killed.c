@@ -261,7 +261,7 @@ static void killed_parse(killed_t *k, node_params_t *p, int argc, char **argv)
         ARG_TEXT("traffic", traffic),
         ARG_FLAG("wakeup", p->wakeup),
         ARG_FLAG("lost", k->lost),
-        {NULL}
+        {.name = NULL}
     };
 
     arg_parse(argc, argv, killed_usage, args);

@@ -330,7 +330,7 @@ int main(int argc, char **argv)
         ARG_NUMBER("port", s.params.port, 1, 65535),
         ARG_NUMBER("seconds", seconds, 1, 86400),
         ARG_NUMBER("seed", s.seed, 0, UINT64_MAX),
-        {NULL}
+        {.name = NULL}
     };
     int ret;
 

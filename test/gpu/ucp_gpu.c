@@ -565,7 +565,7 @@ int main(int argc, char **argv)
         ARG_FLAG("whole-pages", gpu.whole),
         ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
         ARG_NUMBER("timeout", params.timeout, 1, 3600),
-        {NULL}
+        {.name = NULL}
     };
 
     arg_parse(argc, argv, gpu_usage, args);
