@@ -487,12 +487,12 @@ suite_run() {
     ci && check top_many 30 top_many
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
-    check top_keys 60 top_keys
+    ci && check top_keys 60 top_keys
     ci && check top_limit 30 top_limit
     ci && check top_ud 30 top_ud
     at_once 1
     alone_begin
-    alone top_worst 60 top_worst
+    ci && alone top_worst 60 top_worst
     alone_end
     check info_page_readme 60 page_readme
 }

@@ -21,12 +21,12 @@ suites_computing=' flow sim model fuzz mutants proof package tidy portable '
 suite_budget() {
     local budget
     case $profile:$1 in
-    quick:flow | quick:package | quick:info | quick:model | quick:selftest) budget=40 ;;
+    quick:flow | quick:package | quick:model | quick:selftest) budget=40 ;;
     quick:ucp) budget=180 ;;
     quick:uct | quick:efasim) budget=140 ;;
     quick:mutants) budget=120 ;;
     quick:*) budget=80 ;;
-    ci:info) budget=90 ;;
+    ci:info) budget=180 ;;
     ci:package) budget=60 ;;
     ci:flow | ci:model | ci:load) budget=120 ;;
     ci:selftest) budget=300 ;;
