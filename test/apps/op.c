@@ -75,23 +75,29 @@ ucp_request_param_t op_param_tag_recv(op_t *op)
     return param;
 }
 
-ucp_request_param_t op_param_stream_recv(op_t *op)
-{
-    ucp_request_param_t param = op_param(op);
-
-    param.op_attr_mask        |= UCP_OP_ATTR_FIELD_RECV_INFO;
-    param.recv_info.length     = &op->got;
-    param.cb.recv_stream       = op_length_cb;
-    return param;
-}
-
-ucp_request_param_t op_param_am_recv(op_t *op)
+/* A receive whose length comes with the parameters. */
+static ucp_request_param_t op_param_length(op_t *op)
 {
     ucp_request_param_t param = op_param(op);
 
     param.op_attr_mask    |= UCP_OP_ATTR_FIELD_RECV_INFO;
     param.recv_info.length = &op->got;
-    param.cb.recv_am       = op_length_cb;
+    return param;
+}
+
+ucp_request_param_t op_param_stream_recv(op_t *op)
+{
+    ucp_request_param_t param = op_param_length(op);
+
+    param.cb.recv_stream = op_length_cb;
+    return param;
+}
+
+ucp_request_param_t op_param_am_recv(op_t *op)
+{
+    ucp_request_param_t param = op_param_length(op);
+
+    param.cb.recv_am = op_length_cb;
     return param;
 }
 
