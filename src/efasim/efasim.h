@@ -29,6 +29,9 @@ int efasim_control(const char *knob, const char *value);
  * through verbs calls (they write the queues themselves) and do not want to
  * wait for the backstop thread. Returns 1 if something was done, else 0;
  * -1, at once, of a device that works by itself (--eager): no need to call it.
+ * From the first call on the program is taken for one that calls after each of
+ * its doorbells: it is held to max_tx_batch and to a CQ doorbell that tells how
+ * far it has read.
  */
 int efasim_progress(void);
 
