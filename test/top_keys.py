@@ -147,10 +147,12 @@ class Terminal:
 
     def pages(self, count, seconds):
         """Reads until there are that many new pages, which are returned, and
-        the time that it took; or fewer."""
+        the time that it took; or fewer. A page ends with the processes, its
+        first line may end as theirs do."""
         began = time.monotonic()
         self.text = b''
         while self.text.count(CLEAR) < count or \
+                b' PROGRAM ' not in self.text.rpartition(CLEAR)[2] or \
                 not self.text.endswith(b'ago\r\n'):
             left = began + seconds - time.monotonic()
             if left <= 0 or not select.select([self.fd], [], [], left)[0]:
@@ -207,7 +209,7 @@ def keys(program):
         values = column(text, place)
         expect(len(values) == PEERS and len(set(values)) == PEERS and
                values == sorted(values, reverse=True),
-               f'key {key} sorts column {place}: {values}')
+               f'key {key} sorts column {place}: {text}')
         firsts.add(LINE.search(text).group(0).split()[0])
     expect(len(firsts) == PEERS, f'another peer first by each key: {firsts}')
     os.write(top.fd, b'x')

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGES_TRIES 100 /* to read a page that is being written */
+#define PAGES_TRIES  100 /* to read a page that is being written, at once */
+#define PAGES_PAUSES 100 /* of 1 ms, for all pages of a reading: who writes one
+                            may have lost its processor amidst it */
 
 /* Makes text of another process safe: terminated, and only printable ASCII. */
 static void pages_clean(char *text, size_t size)
@@ -47,20 +50,32 @@ static void pages_clean_row(base_top_row_t *row)
     }
 }
 
-/* 0: it is not a page, or was being written at each try. */
-static int pages_load(int fd, base_top_page_t *page)
+/* 0: too short, or it was being written at each try. */
+static int pages_whole(int fd, base_top_page_t *page, unsigned *pauses)
 {
-    unsigned tries, i;
+    unsigned tries = 0;
 
-    for (tries = 0; tries < PAGES_TRIES; ++tries) {
-        if (pread(fd, page, sizeof(*page), 0) != (ssize_t)sizeof(*page)) {
-            return 0;
-        }
+    while (pread(fd, page, sizeof(*page), 0) == (ssize_t)sizeof(*page)) {
         if (page->hash == base_top_hash(page)) {
-            break;
+            return 1;
+        }
+        if (++tries >= PAGES_TRIES) {
+            if (*pauses == PAGES_PAUSES) {
+                return 0;
+            }
+            ++*pauses;
+            (void)poll(NULL, 0, 1);
         }
     }
-    if ((tries == PAGES_TRIES) || (page->size != sizeof(*page)) ||
+    return 0;
+}
+
+/* 0: it is not a page, or was being written at each try. */
+static int pages_load(int fd, base_top_page_t *page, unsigned *pauses)
+{
+    unsigned i;
+
+    if (!pages_whole(fd, page, pauses) || (page->size != sizeof(*page)) ||
         memcmp(page->magic, BASE_TOP_MAGIC, sizeof(page->magic)) ||
         (page->rows > BASE_TOP_ROWS) || (page->moved > page->written)) {
         return 0;
@@ -222,7 +237,7 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
     if ((fstat(one->fd, &stat) != 0) || !S_ISREG(stat.st_mode) ||
         (stat.st_uid != geteuid()) || /* he wrote it who made it */
         (stat.st_size != sizeof(one->page)) ||
-        !pages_load(one->fd, &one->page)) {
+        !pages_load(one->fd, &one->page, &pages->pauses)) {
         close(one->fd); /* forged, or of a process that just ended */
         return 0;
     }

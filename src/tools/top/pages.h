@@ -31,6 +31,7 @@ typedef struct pages {
     unsigned     count, max;
     unsigned     left_out; /* pages that were not read: too many, or no more
                               descriptors for them */
+    unsigned     pauses; /* that this reading made for pages being written */
     uint64_t     when;   /* time of this reading, CLOCK_MONOTONIC, ns */
 } pages_t;
 
