@@ -180,6 +180,9 @@ planted_outputs() {
         for kind in "$USER_HOME/$HIS"/*; do
             planted_output "${kind##*/}"
         done
+        "${AS_USER[@]}" ln -s "$USER_HOME" "$USER_HOME/$HIS/up" 2>/dev/null ||
+            { ln -s "$USER_HOME" "$USER_HOME/his/up" && chown -h 4242 "$USER_HOME/his/up"; }
+        planted_output up/kept
         own=$USER_HOME/$HIS/own
         "$EFASIM" run --stat="$own" --trace "$own.2" -- "$BUILD/test/gtest_verbs" \
             --gtest_brief=1 --gtest_filter=Data.send_sizes || fail "status $?"

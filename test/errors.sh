@@ -190,6 +190,8 @@ time.sleep(60)" &
         'efasim run -- ibv_devinfo' "$EFASIM" ibv_devinfo
     error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \
         'see PLANS' "$EFASIM" run --plan faults.txt -- true
+    error 'efasim run --plan <(echo "at 1s kill") -- true' 'plan /dev/fd' 'only one program' \
+        'names a file' "$EFASIM" run --plan <(echo 'at 1s kill') -- true
     error 'efasim stat (while nothing runs)' "'t$$'|fabric named" 'no fabric|No such' \
         'start one, or .*--fabric' "$EFASIM" stat --fabric "t$$"
 }

@@ -23,6 +23,28 @@ static int output_folder(const char *path, struct stat *folder)
     return stat(name, folder);
 }
 
+/* Nonzero: a folder on the way is another user's link. */
+static int output_is_led(const char *path)
+{
+    const char *slash = path;
+    char name[PATH_MAX];
+    struct stat part, top;
+
+    while ((slash = strchr(slash + 1, '/')) != NULL) {
+        if ((size_t)(slash - path) >= sizeof(name)) {
+            return 1;
+        }
+        memcpy(name, path, (size_t)(slash - path));
+        name[slash - path] = '\0';
+        if ((lstat(name, &part) == 0) && S_ISLNK(part.st_mode) &&
+            (part.st_uid != geteuid()) &&
+            ((stat("/", &top) != 0) || (part.st_uid != top.st_uid))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Nonzero: others may make a name there, but for those of this user's own
  * group. Root is the owner of "/", also in a user namespace without root. */
 static int output_is_shared(const struct stat *folder)
@@ -54,6 +76,10 @@ int output_open(const char *path, int flags)
     struct stat folder;
     int fd;
 
+    if ((*path != '\0') && output_is_led(path)) {
+        errno = EPERM;
+        return -1;
+    }
     if ((output_folder(path, &folder) != 0) || !output_is_shared(&folder)) {
         return open(path, create | flags, 0666);
     }

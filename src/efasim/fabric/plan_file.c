@@ -6,20 +6,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     PLAN_BYTES = 1 << 16,
 };
 
-/* The file's text, or NULL with errno. */
+/* The file's text, or NULL with errno; ESPIPE: a pipe gives it only once. */
 static char *plan_text(const char *file)
 {
     char *text = calloc(1, PLAN_BYTES + 1);
-    int fd     = open(file, O_RDONLY | O_CLOEXEC);
+    int fd     = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     size_t length = 0;
     ssize_t ret   = 1;
+    struct stat stat;
 
+    if ((fd >= 0) && (fstat(fd, &stat) == 0) && S_ISFIFO(stat.st_mode)) {
+        errno = ESPIPE;
+        ret   = -1;
+    }
     while ((text != NULL) && (fd >= 0) && (ret > 0) && (length < PLAN_BYTES)) {
         ret     = read(fd, text + length, PLAN_BYTES - length);
         length += (ret > 0) ? ret : 0;
@@ -45,7 +51,9 @@ struct sim_plan *fabric_plan_file_read(const char *file, char *err,
 
     if (plan == NULL) {
         snprintf(err, err_size, "plan %.100s: %s; --plan names a file of "
-                 "rules, see PLANS in efasim(1)", file, strerror(errno));
+                 "rules, see PLANS in efasim(1)", file,
+                 (errno == ESPIPE) ? "a pipe, which only one program can read" :
+                                     strerror(errno));
     } else if (sim_plan_parse(plan, text, line, sizeof(line)) != 0) {
         snprintf(err, err_size, "plan %.100s, %s", file, line);
         free(plan);
