@@ -425,8 +425,9 @@ TEST_F(UctNested, lost__in_a_handler)
     a->progress();
     a->on_message = nullptr;
     device("inject", "");
-    progress_for(0.02);
-    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+    EXPECT_TRUE(wait([&] {
+        return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
+    }));
     uct_ep_destroy(back);
 }
 

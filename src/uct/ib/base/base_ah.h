@@ -14,14 +14,19 @@
  * for a peer's requests must therefore not be recycled: its user holds a
  * reference.
  */
+/* The peer's device refuses us (base_retry.c). */
+typedef struct base_refused {
+    flow_time_t last;  /* refusal; 0: none */
+    uint32_t    spent; /* ns, trying, since the first */
+} base_refused_t;
+
 typedef struct base_ah {
     efa_gid_link_t link; /* first */
     efa_ah_t      *device;
     unsigned       refs;
     flow_share_t   share; /* of the interface's reserve of send slots */
-    flow_time_t    refused_since; /* control packets were refused: when they
-                                     began, 0: none since one got through */
-    uint32_t       refused_qpn;   /* whose was the first */
+    base_refused_t refused; /* control packets, since one got through */
+    uint32_t       refused_qpn; /* whose was the first */
 } base_ah_t;
 
 typedef struct base_ah_table {

@@ -18,15 +18,19 @@
 #include "base_fail.h"
 #include "base_post.h"
 
-#define BASE_YOUNG_TIME  100000000ull /* ns from the first such status */
-#define BASE_AGAIN_PAUSE 5000000ull   /* ns until RDMA is posted again */
+#define BASE_YOUNG_TIME  100000000u /* ns of such tries */
+#define BASE_YOUNG_STEP  10000000u  /* ns that count between two of them: the
+                                       process may not have run meanwhile */
+#define BASE_AGAIN_PAUSE 5000000u   /* ns until RDMA is posted again */
 
-static int base_retry_is_young(base_iface_t *iface, flow_time_t *since)
+static int base_retry_is_young(base_iface_t *iface, base_refused_t *refused)
 {
-    if (*since == 0) {
-        *since = iface->now;
-    }
-    return iface->now - *since < BASE_YOUNG_TIME;
+    flow_time_t step = (refused->last == 0) ? 0 : iface->now - refused->last;
+
+    refused->last   = iface->now;
+    refused->spent += (step < BASE_YOUNG_STEP) ? (uint32_t)step :
+                                                 BASE_YOUNG_STEP;
+    return refused->spent < BASE_YOUNG_TIME;
 }
 
 static void base_retry_say(base_iface_t *iface, uint32_t qpn, int fresh)
@@ -49,13 +53,14 @@ int base_retry_ctl(base_iface_t *iface, base_op_t *op)
     base_ah_t *ah  = op->ctl.ah;
     uint32_t   qpn = efa_send_wr_qpn(&op->wr);
 
-    if (base_retry_is_young(iface, &ah->refused_since)) {
-        ah->refused_qpn = (ah->refused_since == iface->now) ?
-                                  qpn : ah->refused_qpn;
+    if (ah->refused.last == 0) {
+        ah->refused_qpn = qpn;
+    }
+    if (base_retry_is_young(iface, &ah->refused)) {
         return 1;
     }
     if (ah->refused_qpn != qpn) {
-        ah->refused_since = iface->now;
+        ah->refused.spent = 0;
         ah->refused_qpn   = qpn;
         return 1;
     }
@@ -87,8 +92,8 @@ int base_retry_may(base_iface_t *iface, const base_op_t *op)
     fresh = base_op_is_rma(op->out.kind) ?
                     !ep->rma_worked :
                     flow_tx_is_fresh(iface->core, ep->tx);
-    if ((fresh || (ep->refused_since != 0)) &&
-        base_retry_is_young(iface, &ep->refused_since)) {
+    if ((fresh || (ep->refused.last != 0)) &&
+        base_retry_is_young(iface, &ep->refused)) {
         return 1; /* the first one may be told after others that got through */
     }
     base_retry_say(iface, ep->dest.remote_qpn, fresh);

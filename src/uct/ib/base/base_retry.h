@@ -13,10 +13,10 @@ int base_retry_ctl(base_iface_t *iface, base_op_t *op);
 static inline void
 base_retry_ctl_ended(const base_op_t *op, flow_send_status_t status)
 {
-    if (__builtin_expect(op->ctl.ah->refused_since != 0, 0) &&
+    if (__builtin_expect(op->ctl.ah->refused.last != 0, 0) &&
         (status == FLOW_SEND_OK) &&
         (op->ctl.ah->refused_qpn == efa_send_wr_qpn(&op->wr))) {
-        op->ctl.ah->refused_since = 0;
+        op->ctl.ah->refused = (base_refused_t){0, 0};
     }
 }
 

@@ -207,7 +207,7 @@ struct base_iface {
     struct base_top *top;    /* base_top.h, or NULL */
 };
 
-struct base_ep {
+struct base_ep { /* begins a cache line, which has all that a message needs */
     ucx_ep_base_t super;
     flow_tx_t    *tx;
     efa_dest_t    dest;
@@ -241,7 +241,7 @@ struct base_ep {
 
     uint64_t            reserve_seen; /* flow_reserve_moves */
     flow_time_t         pinged;  /* when base_fail_ep_ping last took a look */
-    flow_time_t         refused_since; /* the first REMOTE_REFUSED; 0: none */
+    base_refused_t      refused;
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     base_ep_t          *ring_prev, *ring_next; /* while requests is not NULL */
