@@ -36,7 +36,7 @@ typedef enum flow_tx_state {
 
 /*
  * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them. A field of FLOW_INDEX_BITS names a record, 0 none; one
+ * have 10,000 of them; it is a cache line, since each message needs it. A field of FLOW_INDEX_BITS names a record, 0 none; one
  * bit more says of which kind.
  */
 #define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
@@ -69,7 +69,7 @@ struct flow_tx {
     uint64_t   backoff    : 4; /* level of the next receiver-not-ready        */
     uint64_t   linked     : 7; /* flow_op_t of this flow in back-off;
                                   UD: unanswered control packets in a row     */
-};
+} __attribute__((aligned(FLOW_ALIGN)));
 
 typedef enum flow_rx_state {
     FLOW_RX_FREE,
@@ -82,13 +82,14 @@ typedef enum flow_rx_state {
     FLOW_RX_GONE      /* free but for its place in the list of its peer       */
 } flow_rx_state_t;
 
-/* Small for the same reason as struct flow_tx. */
+/* Small for the same reason as struct flow_tx. Each packet needs the first three
+ * words, which therefore lie together: most records have them in one cache
+ * line. */
 struct flow_rx {
     uint64_t   expect;     /* header word of the next packet, its limit as last
                               seen, message id 0; it names our index and
                               generation. FLOW_RX_SHUT: fits none             */
     flow_src_t src;        /* its sender                                      */
-    uint32_t   ep;         /* number of the sending endpoint                  */
     flow_psn_t limit;      /* what is accepted: packets before this number    */
     /* low bits of numbers that are at most a window away from a whole one:   */
     uint8_t    look_low;   /* of the consumed number at which grant.c looks   */
@@ -97,12 +98,11 @@ struct flow_rx {
                                was last raised                                */
         uint8_t final_low;  /* FINAL: of the goodbye's number                 */
     };
-    uint8_t    counted_low; /* of the consumed number up to which core->owed
-                               is right; calm: at the hand's last visit       */
-    uint32_t   advertised_low : FLOW_ADVERTISED_BITS; /* of the limit that is
-                              surely on its way; RECALLED: of what may be used
-                              of it                                           */
-    uint32_t   hash_next  : FLOW_INDEX_BITS;
+    uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
+    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
+    uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
+    uint64_t   flags      : 8; /* enum flow_rx_flags                          */
+    uint64_t   backoff    : 4;
     uint64_t   peer       : FLOW_INDEX_BITS;
     uint64_t   peer_next  : FLOW_INDEX_BITS;
     uint64_t   pair       : FLOW_INDEX_BITS; /* sending flow whose limit its
@@ -112,11 +112,14 @@ struct flow_rx {
     uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
     uint64_t   used       : 1; /* active: it was given or due something since
                                   the hand came by; calm: since it was silent */
-    uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
-    uint64_t   ctl_next   : FLOW_INDEX_BITS + 1;
-    uint64_t   starved_next : FLOW_INDEX_BITS; /* on either of its lists      */
-    uint64_t   flags      : 8; /* enum flow_rx_flags                          */
-    uint64_t   backoff    : 4;
+    uint32_t   ep;         /* number of the sending endpoint                  */
+    uint32_t   counted_low    : 8; /* of the consumed number up to which
+                                      core->owed is right; calm: at the hand's
+                                      last visit                              */
+    uint32_t   advertised_low : FLOW_ADVERTISED_BITS; /* of the limit that is
+                              surely on its way; RECALLED: of what may be used
+                              of it                                           */
+    uint32_t   hash_next  : FLOW_INDEX_BITS;
 };
 
 /* A message id, so that no packet fits the word: they are compared without. */

@@ -127,10 +127,10 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         return status;
     }
     base_ep_address(params, &peer);
-    ep = calloc(1, sizeof(*ep));
-    if (ep == NULL) {
+    if (posix_memalign((void**)&ep, FLOW_ALIGN, sizeof(*ep)) != 0) {
         return UCS_ERR_NO_MEMORY;
     }
+    memset(ep, 0, sizeof(*ep));
 
     status = ucx_ep_init(&ep->super, &iface->super);
     if (status != UCS_OK) {
