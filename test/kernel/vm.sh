@@ -176,6 +176,7 @@ fi
 # Where others have the CPUs the machine stands still now and then: then no timer
 # is missing, and nothing hangs.
 kernel_options="console=ttyS0 panic=-1 oops=panic quiet no_timer_check nowatchdog"
+kernel_options+=" sysctl.kernel.hung_task_timeout_secs=0"
 kernel_options+=" rcupdate.rcu_cpu_stall_suppress=1 tsc=reliable mitigations=off"
 
 binds=(--bind "$store")
