@@ -587,10 +587,10 @@ suite_run() {
     full && check ucxx_tests_blocking 1500 ucxx_tests blocking
     check distributed_tests 900 distributed_tests
     # eight processes of Python on two cores: where these are slow, a minute each
-    check dask_tcp $((200 * more)) dask_reference
-    check dask_example $((300 * more)) dask_example
-    check dask_killed $((300 * more)) dask_killed
-    check dask_added $((300 * more)) dask_added
+    check dask_tcp "$(dask_seconds)" dask_reference
+    check dask_example "$(dask_seconds)" dask_example
+    check dask_killed "$(dask_seconds)" dask_killed
+    check dask_added "$(dask_seconds)" dask_added
     check mpi_contents_2 40 mpi_contents 2
     check mpi_contents_4 60 mpi_contents 4
     check mpi_tests_2 1500 mpi_tests 2

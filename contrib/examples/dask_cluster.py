@@ -36,10 +36,12 @@ except ImportError as error:
     sys.exit(f'dask_cluster.py: {error}: pip install distributed-ucxx-cu12')
 
 PORT = 18786
+# Seconds that a start may take: all processes may share two cores.
+PATIENCE = 240
 # Workers are spawned by a nanny, which starts a worker again that was killed.
 SETTINGS = {
     'distributed.worker.daemon': False,
-    'distributed.comm.timeouts.connect': '60s',
+    'distributed.comm.timeouts.connect': f'{PATIENCE}s',
     'distributed.scheduler.allowed-failures': 10,
 }
 
@@ -195,8 +197,8 @@ def report(client, before, pairs_before):
 
 
 def run_client(arguments):
-    with Client(scheduler(arguments), timeout=60) as client:
-        client.wait_for_workers(arguments.workers, timeout=60)
+    with Client(scheduler(arguments), timeout=PATIENCE) as client:
+        client.wait_for_workers(arguments.workers, timeout=PATIENCE)
         before, pairs = client.run(counters_of_worker), efasim_pairs()
         start = time.monotonic()
         print(f'array sum: {array_sum(arguments.megabytes)}', flush=True)

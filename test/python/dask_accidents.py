@@ -43,7 +43,7 @@ def add_one(client, arguments):
             sys.executable, example.__file__, 'worker', '127.0.0.1', '--port',
             str(arguments.port), '--host', '127.0.0.1', '--name', 'w4'],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    client.wait_for_workers(arguments.workers + 1, timeout=60)
+    client.wait_for_workers(arguments.workers + 1, timeout=example.PATIENCE)
     print('added one', flush=True)
 
 
@@ -60,8 +60,8 @@ def main():
     parser.add_argument('--shutdown', action='store_true')
     arguments = parser.parse_args()
     dask.config.set(example.SETTINGS)
-    with Client(example.scheduler(arguments), timeout=60) as client:
-        with Client(example.scheduler(arguments), timeout=60) as other:
+    with Client(example.scheduler(arguments), timeout=example.PATIENCE) as client:
+        with Client(example.scheduler(arguments), timeout=example.PATIENCE) as other:
             run(client, other, arguments)
         # the only one: another would find the scheduler gone
         client.shutdown()
@@ -69,7 +69,7 @@ def main():
 
 def run(client, other, arguments):
     is_killed = arguments.accident == 'killed'
-    client.wait_for_workers(arguments.workers, timeout=60)
+    client.wait_for_workers(arguments.workers, timeout=example.PATIENCE)
     pids = client.run(example.counters_of_worker)
     thread = threading.Thread(target=kill_one if is_killed else add_one,
                               args=(other, pids if is_killed else arguments))
@@ -81,7 +81,7 @@ def run(client, other, arguments):
     thread.join()
     print(f'shuffle: {sum(n for n, _ in pieces)} numbers, '
           f'{example.digest(repr(pieces).encode())}', flush=True)
-    client.wait_for_workers(arguments.workers + (not is_killed), timeout=60)
+    client.wait_for_workers(arguments.workers + (not is_killed), timeout=example.PATIENCE)
 
 
 if __name__ == '__main__':
