@@ -107,7 +107,7 @@ without_module() {
     wait $pid 2>/dev/null
     says 'Out of memory' "$out"
     says 'ibv_reg_mr.* access=0x[0-9a-f]*f\) failed: Operation not supp' "$out"
-    says '^[|] "Out of memory".*srdrun' "$TEST_DIR/../docs/TROUBLESHOOTING.md"
+    says '^- "Out of memory".*srdrun' "$TEST_DIR/../docs/TROUBLESHOOTING.md"
 }
 
 # The ib component has no device here but the EFA, so it has none at all.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_messages.py ROOT BUILD: what docs/TROUBLESHOOTING.md quotes as messages
-of ours (first column of its tables) is what the sources print."""
+of ours (at the begin of items of the list of them) is what the sources print."""
 
 import re
 import sys
@@ -9,6 +9,7 @@ import sys
 import tree
 
 PAGE = 'docs/TROUBLESHOOTING.md'
+PART = re.compile('## Messages of this module\n(.*?)(?:\n## |$)', re.S)
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 
 
@@ -22,11 +23,15 @@ def strings_of(text):
 
 
 def quoted(page):
-    """Yields (line number, message) for messages in the first column."""
-    for number, line in enumerate(page.split('\n'), 1):
-        if line.startswith('|'):
-            for message in re.findall(r'`([^`]+)`', line.split('|')[1]):
-                yield number, message
+    """Yields (line number, message) for messages of ours that an item begins with."""
+    part = PART.search(page)
+    if part is None:
+        return
+    before = page.count('\n', 0, part.start(1))
+    for number, line in enumerate(part.group(1).split('\n'), before + 1):
+        head = re.match(r'- ((?:`[^`]+`(?: \([^)]*\))?,? ?)+)', line)
+        for message in re.findall(r'`([^`]+)`', head.group(1)) if head else ():
+            yield number, message
 
 
 def main(root):

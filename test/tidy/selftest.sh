@@ -403,7 +403,8 @@ put src/flow/a.c <<<'int a(int b) { b = b; return b; }'
 expect fail check_clang.sh 'a.c:1:'
 
 sample
-printf '# Messages\n| `cannot open … today` | a | b |\n' | put docs/TROUBLESHOOTING.md
+printf '## Messages of this module\n- `cannot open … today`: why\n' |
+    put docs/TROUBLESHOOTING.md
 put src/flow/a.c <<'END'
 const char *a = "we cannot "
                 "open %-3.2lu files today";
