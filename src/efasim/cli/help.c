@@ -39,7 +39,7 @@ static const char help_commands[] =
     "  efasim run --per-node 2 -- mpirun -n 4 ...         four ranks\n"
     "\n"
     "efasim run --help lists the options of run (stat and clean likewise); "
-    "efasim(1)\nexplains them.\n";
+    "efasim(1)\nhas the rest.\n";
 
 static const char help_run[] =
     "usage: efasim run [OPTION]... -- COMMAND [ARG]...\n"
