@@ -98,17 +98,20 @@ def rows_of(found):
                        "size": int(size), **dict(zip(FIGURES, values))}
 
 
-def print_table(data):
-    print("\n".join(table("Blocks of a key-value cache", [
-        "operation", "blocks", "which", "GB/s", "CPU a block, µs: mover", "owner",
-        "requests a doorbell"], [
-            [row["operation"], f"{row['blocks']} of {row['size'] // 1024} kB",
-             ARMS[row["arm"]][0], f"{row['bytes_per_second'] / 1e9:.2f}",
-             *[f"{row[name] or 0:.2f}" for name in FIGURES[1:3]],
-             f"{row['requests_per_doorbell']:.1f}"
-             if row["requests_per_doorbell"] else ""] for row in data["rows"]])))
-    for why in data["missing"].values():
-        print(f"not measured: {why}")
+def table_of(data):
+    """A row for each operation and shape, a column for each way."""
+    arms = list(dict.fromkeys(row["arm"] for row in data["rows"]))
+    cells = {}
+    for row in data["rows"]:
+        case = (row["operation"], row["blocks"], row["size"])
+        cells.setdefault(case, {})[row["arm"]] = (
+            f"{row['bytes_per_second'] / 1e9:.2f}; "
+            f"{row['cpu_us_per_block_mover']:.1f}")
+    return table("Blocks moved by NIXL: GB/s; CPU a block at the mover, µs",
+                 ["", *[ARMS[name][0] for name in arms]],
+                 [[f"{operation} {blocks} of {size // 1024} kB",
+                   *[there.get(name, "") for name in arms]]
+                  for (operation, blocks, size), there in cells.items()])
 
 
 def plot(data, path):
@@ -228,7 +231,9 @@ def main():
     if options.plot and data["rows"]:
         plot(data, options.plot)
     if options.release != "inside":
-        print_table(data)
+        print("\n".join(table_of(data)))
+        for why in data["missing"].values():
+            print(f"not measured: {why}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
 # measured and why. In a fresh clone on 2 cores it takes at most 20 minutes, with
 # --quick 3, its build included.
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
-#                     [BUILD_DIR]
+#                     [--page PAGE] [BUILD_DIR]
+# --page docs/BENCH.md renews the tables that this page has of the same heading.
 # Studies: ratios rails host sizes matching instructions floors
 # instructions_direct floors_direct intree intree_floors cpu cachelines. Files go to
 # BUILD_DIR/bench/results.
@@ -25,7 +26,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --quick) arguments+=("$1") ;;
     --no-install) install=no ;;
-    --only | --out)
+    --only | --out | --page)
         [ $# -ge 2 ] || die "$1 wants a value"
         arguments+=("$1" "$2")
         shift

@@ -20,13 +20,11 @@ lib/python/ucx_efa_srd/examples/%.py: $(srcdir)/contrib/examples/%.py
 
 dist_doc_DATA      = README.md NEWS LICENSE CONTRIBUTING.md
 dist_pages_DATA    = docs/BENCH.md docs/DESIGN.md docs/EFA-FACTS.md \
-                     docs/EMULATOR.md docs/GPU.md docs/INSTALL.md \
-                     docs/MATRIX.md docs/MPI.md docs/PORTABLE.md \
-                     docs/PROTOCOL.md docs/PYTHON.md docs/RATE.md \
-                     docs/RECORD.md docs/SCALE.md docs/TESTING.md docs/TROUBLESHOOTING.md \
-                     docs/UCX-VERSIONS.md docs/UD.md docs/VARIABLES.md
-dist_pictures_DATA = docs/bench/instructions.png docs/bench/kv.png \
-                     docs/bench/latency.png docs/bench/trace.png
+                     docs/EMULATOR.md docs/GPU.md docs/INSTALL.md docs/MPI.md \
+                     docs/PROTOCOL.md docs/PYTHON.md docs/RECORD.md \
+                     docs/TESTING.md docs/TROUBLESHOOTING.md \
+                     docs/UCX-VERSIONS.md docs/UD.md
+dist_pictures_DATA = docs/bench/kv.png docs/bench/trace.png
 dist_deploy_DATA   = contrib/deploy/Dockerfile contrib/deploy/README.md \
                      contrib/deploy/kubernetes.yaml \
                      contrib/deploy/parallelcluster-install.sh \
@@ -97,7 +95,7 @@ uninstall-hook:
 
 .PHONY: deb portable wheel rpm
 
-EXTRA_DIST += contrib/ci/build.sh contrib/doc/variables.sh \
+EXTRA_DIST += contrib/ci/build.sh \
               contrib/ci/chroot.sh contrib/ci/anyone.sh \
               contrib/ci/common.sh contrib/ci/limit.sh \
               contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \

@@ -3,7 +3,7 @@
 # What idle and silent peers cost a busy one, whether senders share alike, what
 # an incast and the phases of an all-to-all meet (P17): flow_rate, in virtual
 # time, so the same each time. Each line has its bound; one that is exceeded
-# fails. docs/RATE.md explains the tables.
+# fails. DESIGN, decision 18, has the rules.
 # quick: the tables that take a second each.
 # usage: test/rate.sh BUILD_DIR [quick|ci|full]; full: with 10,000 peers, too
 case ${2:-ci} in

@@ -443,7 +443,7 @@ sys.exit(told["to_other_hosts"]["takes"] != ["srd on rdmap0s6"] or
     grep -q 'not all could be written' "$OUT" || fail "full: not said"
 }
 
-# README's first lines for a device, to the letter.
+# README's lines for a device, to the letter.
 page_readme() {
     need ucx_perftest
     clean_environment

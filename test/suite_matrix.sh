@@ -4,7 +4,7 @@
 # The one module built here under other UCX: those of Debian 12, 13 and sid,
 # each in its own system (contrib/ci/chroot.sh) with its rdma-core and Open MPI,
 # and the wheels of PyPI. The checks of the suites ucp, mpi and load run there.
-# docs/MATRIX.md tells which.
+# contrib/ci/chroot.sh makes the systems.
 # usage: suite_matrix.sh BUILD_DIR [quick|ci|full]
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/lib.sh"

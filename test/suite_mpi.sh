@@ -215,8 +215,7 @@ suite_run() {
     ci && check mpi_4_outside 90 mpi_outside $max
     check mpi_4_one_node_sm 90 mpi_one_node 4 all $max
     ci && check mpi_one_node_sm_flood 60 mpi_one_node 2 flood 200
-    check page_readme 60 page README.md '^.*MPI.*two emulated'
-    ci && check page_mpi 60 page docs/MPI.md '^.contrib/examples/mpi_ring'
+    check page_mpi 60 page docs/MPI.md '^.contrib/examples/mpi_ring'
     check mpi_flood 60 mpi_flood
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
     # its first line tells what any program of this host waits for

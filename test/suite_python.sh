@@ -567,7 +567,6 @@ suite_run() {
     check ucxx_example 40 ucxx_example
     check ucxx_busy 30 pingpong_busy
     check ucxx_waits 30 pingpong_waits
-    check page_readme 200 page README.md '^.*Python.*ucxx on two'
     check page_python 200 page docs/PYTHON.md '^In a fresh environment'
     check ucxx_late 40 ucxx_late
     check ucxx_by_path 40 ucxx_by_path

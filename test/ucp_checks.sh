@@ -183,7 +183,7 @@ computes_check() {
 }
 
 # UCX from 1.16 on has no protocol for atomics in error mode PEER, in which
-# client and server are, whatever the transport (docs/MATRIX.md).
+# client and server are, whatever the transport (docs/UCX-VERSIONS.md).
 sockaddr_check() {
     local tests=()
     export WITH_TLS=$TL,tcp

@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--out", default="")
+    parser.add_argument("--page", default="")
     parser.add_argument("build")
     options = parser.parse_args()
     build = os.path.realpath(options.build)
@@ -121,6 +122,8 @@ def main():
     with open(os.path.join(out, "bench.txt"), "w", encoding="utf-8") as file:
         file.write(text)
     print(text)
+    if options.page:
+        report.put(options.page, text.split("\n"))
     try:
         import plot
         plot.draw(run.found, out)
@@ -132,8 +135,7 @@ def main():
         sys.exit("run.sh: failed, so that goals may be lost (\"not measured\" says "
                  "why): " + "; ".join(run.unknown + lost))
     if lost:
-        sys.exit("run.sh: lost, though it was met before (docs/BENCH.md, \"The "
-                 "goals\"): " + "; ".join(lost))
+        sys.exit("run.sh: lost, though it was met before: " + "; ".join(lost))
 
 
 main()

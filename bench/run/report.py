@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables, as text that is Markdown, too."""
+import re
+
 import columns
 import cpu
 import targets
@@ -33,6 +35,22 @@ def table(title, head, rows):
         "| " + " | ".join([row[0].ljust(widths[0]), *[
             cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]]) +
         " |" for row in rows]
+
+
+def put(page, lines):
+    """Renews in a page the table below each heading that LINES have, too."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    for part in "\n".join(lines).split("\n## ")[1:]:
+        title, _, rest = part.partition("\n")
+        rows = re.match(r"(?:\|.*(?:\n|$))+", rest)
+        if rows:
+            text = re.sub(
+                rf"(\n## {re.escape(title)}\n(?:(?!\||#).*\n)*)(?:\|.*\n)+",
+                lambda found, rows=rows: found[1] + rows[0].rstrip("\n") + "\n",
+                text)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def case_name(case):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The goals of this project (docs/BENCH.md, "The goals"), beside what one run
+"""The goals of this project (docs/BENCH.md), beside what one run
 found. Ratios: two competitors measured in turn, the median of the ratios of the
 rounds."""
 import math
@@ -21,7 +21,7 @@ COUNTS = [("empty progress", 36, 20, ""), ("post am_short_iov 8 B", 80, 110, "bo
           ("post a piece of a list, put", None, 150, ""),
           ("receive, 16 reversed", 100, 100, "both"),
           ("completion, 16 in a poll", 30, 30, "direct"), (LIMIT, 450, 450, "both")]
-# Goals that are not reached, with what was tried in docs/BENCH.md. Any other that is
+# Goals that are not reached, with the reasons in docs/BENCH.md. Any other that is
 # missed has been lost: bench/run.sh fails.
 MISSED = {"instructions: an endpoint, created",
           "direct: a message of 8 B with its share of a limit packet",

@@ -40,10 +40,7 @@
  * gets that in its turn: with one credit at a time there is a limit for each
  * packet, and a receiver that is busy is so twice.
  *
- * docs/RATE.md has the measurements, and the rejected ways: equal shares for
- * all that sent lately; shares of all the flows, idle ones included; senders
- * that ask (their requests met no buffers); leases; discounts by age; recalls
- * with epochs.
+ * DESIGN.md decision 18 has the rejected ways.
  *
  * core->owed are the credits of active flows that are out. Consumed packets are
  * taken off it only at look_low, so it is over-, never underestimated.

@@ -18,7 +18,7 @@
  * drains (drain.c), or is so long that no queue explains it. A flow that is
  * alone at its receiver and its host is not shrunk by delay below a floor while
  * nothing is lost.
- * docs/RATE.md has the alternatives that were tried.
+ * DESIGN.md decision 19 has the alternatives that were tried.
  */
 #include "flow/drain_priv.h"
 #include "flow/path_priv.h"

@@ -2,7 +2,7 @@
 /*
  * Wire layout of headers: with ctl_wire.c, for control packets, the only place
  * that knows where a field lies. All numbers are little endian.
- * docs/PROTOCOL.md shows the same on one page.
+ * docs/PROTOCOL.md says what each packet is for.
  *
  * Short header, 8 B, one 64-bit word:
  *   bits  0..4  active message id, or type of a control packet

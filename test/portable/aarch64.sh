@@ -215,16 +215,15 @@ END
     grep -q '^ok layout of UCX' "$CHECK_LOG" || fail "nothing was compared"
 }
 
-# The barriers of the list in docs/PORTABLE.md are there; without them in the
-# source it is found out.
+# The barriers of barriers.txt are there; without them in the source it is found out.
 arm_barriers() {
-    local check=$TEST_DIR/portable/check_barriers.py doc=$TOP/docs/PORTABLE.md
-    local objects broken=$CHECK_LOG.broken source
+    local check=$TEST_DIR/portable/check_barriers.py
+    local list=$TEST_DIR/portable/barriers.txt objects broken=$CHECK_LOG.broken source
     need aarch64-linux-gnu-objdump
     arm_tools
     mapfile -t objects < <(find "$ARM/build/src" "$ARM/build/obj/flow" \
         -name '*libuct_srd_so_0*.o' -o -path '*/obj/flow/*.o')
-    "$check" "$doc" "${objects[@]}" || exit 1
+    "$check" "$list" "${objects[@]}" || exit 1
     rm -rf "$broken" && mkdir -p "$broken"
     cat >"$broken/none.h" <<'END'
 #define EFA_BARRIER_H_
@@ -238,7 +237,7 @@ END
         fail "efa_direct.c does not compile"
     mapfile -t objects < <(printf '%s\n' "${objects[@]}" "$broken/x-efa_direct.o" |
         grep -v '/src/.*-efa_direct\.o$')
-    ! "$check" "$doc" "${objects[@]}" >"$broken/log" || fail "nothing is missed"
+    ! "$check" "$list" "${objects[@]}" >"$broken/log" || fail "nothing is missed"
     [ "$(grep -c 'efa_direct.c.*named, but not there' "$broken/log")" = 4 ] ||
         { cat "$broken/log"; fail "not each of the four is missed"; }
 }

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_barriers.py DOCUMENT OBJECT...: the barrier instructions of each function
-of the aarch64 objects are those that the table in DOCUMENT names, with a reason:
-none is missing, and none is unexplained. Behind each that stands before a
-doorbell a store follows."""
+"""check_barriers.py LIST OBJECT...: the barrier instructions of each function
+of the aarch64 objects are those of LIST (barriers.txt): none is missing, and none
+is unexplained. Behind each that stands before a doorbell a store follows."""
 
 import os
 import re
@@ -11,15 +10,15 @@ import subprocess
 import sys
 
 OBJDUMP = os.environ.get('OBJDUMP', 'aarch64-linux-gnu-objdump')
-ROW = re.compile(r'\| `([a-z_]+\.c)` \| `([a-z_]+)` \| `(d[ms]b [a-z]+)` \| ')
+ROW = re.compile(r'([a-z_]+\.c) ([a-z_]+) (d[ms]b [a-z]+)$')
 FUNCTION = re.compile(r'^[0-9a-f]+ <([^>]+)>:')
 INSTRUCTION = re.compile(r'^ *[0-9a-f]+:\t[0-9a-f ]+\t(\S+)(?:\t(\S+))?')
 # what was written is seen at the latest here: a store follows so soon
 STORE_WITHIN = 8
 
 
-def named(document):
-    with open(document, encoding='utf-8') as file:
+def named(path):
+    with open(path, encoding='utf-8') as file:
         rows = [ROW.match(line) for line in file]
     return {row.groups() for row in rows if row}
 
@@ -50,8 +49,8 @@ def found(path):
             yield entry
 
 
-def main(document, *objects):
-    want, got, problems = named(document), set(), []
+def main(listed, *objects):
+    want, got, problems = named(listed), set(), []
     for path in objects:
         entries = list(found(path))
         for place, _, stored in entries:
@@ -61,7 +60,7 @@ def main(document, *objects):
     for place in sorted(got):
         print('barrier', *place)
     if not want:
-        problems.append(f'{document} names none')
+        problems.append(f'{listed} names none')
     problems += [f'{place}: named, but not there' for place in want - got]
     problems += [f'{place}: there, but not named' for place in got - want]
     print(*sorted(problems), sep='\n')

@@ -27,7 +27,7 @@ void stuck(const char *what)
 }
 
 static_assert(FLOW_WINDOW_MAX == 64, "warm_up sends a window, incast (rate.cc) "
-                                    "half of one; docs/RATE.md has both");
+                                    "half of one");
 
 void warm_up(World &world, unsigned first, unsigned last)
 {

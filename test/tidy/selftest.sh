@@ -442,23 +442,6 @@ for citation in 'decision 2' 'decisions 1 and 2' '(P2)' 'promise P2' \
     expect fail check_links.py 'src/flow/a.c:1: no '
 done
 
-if command -v ucx_info >/dev/null; then
-    sample
-    mkdir -p "$build/bin"
-    # The real ucx_info would ask a real module.
-    printf '#!/bin/sh\nprintf "%s"\n' \
-        '# why\n# syntax: text\nUCX_SRD_A=1\n\nUCX_SRD_ALLOC=x\n' \
-        >"$build/bin/srdrun"
-    chmod +x "$build/bin/srdrun"
-    echo '| `UCX_SRD_A` | `1` | text | why |' | put docs/VARIABLES.md
-    expect pass check_variables.sh
-    echo '| `UCX_SRD_A` | `2` | text | why |' | put docs/VARIABLES.md
-    expect fail check_variables.sh 'only in docs/VARIABLES.md:  | `UCX_SRD_A` | `2`'
-    echo '| `UCX_SRD_B` | `1` | text | why |' | put docs/VARIABLES.md
-    expect fail check_variables.sh \
-        'only in ucx_info -cf:  | `UCX_SRD_A` | `1`'
-fi
-
 sample
 expect fail check_srdrun.sh 'nothing to check'
 mkdir -p "$build/bin"
@@ -487,7 +470,6 @@ for program in "$here"/check_*; do
     case $name in
     check_clang.sh) command -v clang clang-14 >/dev/null || continue ;;
     check_functions.py) command -v ctags >/dev/null || continue ;;
-    check_variables.sh) command -v ucx_info >/dev/null || continue ;;
     esac
     for want in pass fail; do
         case $covered in

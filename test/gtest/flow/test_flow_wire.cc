@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* P14: the wire format is what docs/PROTOCOL.md says, byte by byte. */
+/* P14: the wire format is what wire.h and ctl_wire.h say, byte by byte. */
 #include "flow_test.h"
 
 using namespace flow_test;

@@ -50,7 +50,7 @@ static std::vector<Kind> kinds()
     return {TAG, TAG_MULTI, AM, AM_8, AM_1000};
 }
 
-/* Reading a longer one costs less CPU (docs/BENCH.md). The old protocols of UCX
+/* Reading a longer one costs less CPU (srd_estimate.c). The old protocols of UCX
  * from 1.16 on know but the latency by which transports are compared. */
 static size_t longest_sent()
 {

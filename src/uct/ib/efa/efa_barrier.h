@@ -9,8 +9,8 @@
  */
 
 /* Behind the look at the sign of a completion, before the rest of it is read,
- * and the packet: udma_from_device_barrier. (There x86 has an LFENCE, which
- * ordinary memory does not need.) */
+ * and the packet, which a CPU may load earlier: udma_from_device_barrier.
+ * (There x86 has an LFENCE, which ordinary memory does not need.) */
 static inline void efa_barrier_completion(void)
 {
 #if defined(__x86_64__)
@@ -23,7 +23,8 @@ static inline void efa_barrier_completion(void)
 }
 
 /* Behind receive descriptors, in ordinary memory, before their doorbell:
- * udma_to_device_barrier. */
+ * udma_to_device_barrier. (Loads from a buffer that is posted again come first,
+ * too: stores that depend on them do not overtake them.) */
 static inline void efa_barrier_recv(void)
 {
 #if defined(__x86_64__)
@@ -36,7 +37,8 @@ static inline void efa_barrier_recv(void)
 }
 
 /* Behind work requests, in the device's write-combining memory, and the bytes
- * they name, before their doorbell: mmio_flush_writes. */
+ * they name, before their doorbell: mmio_flush_writes. Such stores may leave
+ * the CPU late and in any order; on aarch64 only dsb waits for them. */
 static inline void efa_barrier_send(void)
 {
 #if defined(__x86_64__)

@@ -3,7 +3,7 @@
  * Estimates that UCP compares transports and protocols by: what a byte costs it
  * knows (bandwidth, and a rate of copying), what an operation costs is said
  * here. Chosen so that UCP changes its protocol where the CPU that both ends
- * spend is least (docs/BENCH.md, "Where UCP changes its protocol").
+ * spend is least (bench/run.sh --only cpu).
  *
  * LATENCY. Transports are compared by the time of one message: 8 us, so that
  * shared memory comes first within a host, srd before ud. Protocols are another
