@@ -55,8 +55,9 @@ END
         fail "the JSON says something else"
 }
 
-# differs PROBE KNOB...: with these knobs exactly this probe is named. What comes late
-# is late for others, too, where the device gets no processor: only it is asked.
+# differs PROBE KNOB...: with these knobs exactly this probe is named. Data that
+# comes late does so for others, too, where the device gets no processor: only that
+# is asked.
 differs() {
     local probe=$1 only=()
     shift

@@ -36,8 +36,8 @@ typedef enum flow_tx_state {
 
 /*
  * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them; it is a cache line, since each message needs it. A field of FLOW_INDEX_BITS names a record, 0 none; one
- * bit more says of which kind.
+ * have 10,000 of them; it is a cache line, since each message needs it. A field
+ * of FLOW_INDEX_BITS names a record, 0 none; one bit more says of which kind.
  */
 #define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
 struct flow_tx {
@@ -82,9 +82,9 @@ typedef enum flow_rx_state {
     FLOW_RX_GONE      /* free but for its place in the list of its peer       */
 } flow_rx_state_t;
 
-/* Small for the same reason as struct flow_tx. Each packet needs the first three
- * words, which therefore lie together: most records have them in one cache
- * line. */
+/* Small for the same reason as struct flow_tx. Each packet needs the first
+ * three words, which therefore lie together: most records have them in one
+ * cache line. */
 struct flow_rx {
     uint64_t   expect;     /* header word of the next packet, its limit as last
                               seen, message id 0; it names our index and

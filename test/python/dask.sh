@@ -8,7 +8,7 @@ dask_megabytes() {
     if full; then echo 1024; else echo 48; fi
 }
 
-# What a check may take: two busy cores starve eight processes for a minute.
+# Time for a check: two busy cores starve eight processes for a minute.
 dask_seconds() {
     if full; then echo 1200; else echo 600; fi
 }
