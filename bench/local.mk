@@ -8,8 +8,8 @@ bench_instr_LDADD   = $(UCT_LIBS)
 bench_instr_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 EXTRA_DIST += bench/instr.sh bench/instr.py bench/instr_where.py
 
-# Programs of bench/run.sh, which builds the pairs over libfabric and MPI by itself
-# where these are there.
+# Programs of bench/run.sh, which builds the pair over libfabric by itself where that
+# is there.
 check_PROGRAMS += bench/pair-ucp bench/twins
 bench_pair_ucp_SOURCES = bench/pair/pair.c bench/pair/pair.h \
 	bench/pair/ucp.c test/apps/oob.c test/apps/oob.h
@@ -18,5 +18,4 @@ bench_pair_ucp_LDADD   = $(UCP_LIBS)
 bench_twins_SOURCES    = bench/twins.c bench/twins.h bench/twins_count.c
 bench_twins_CPPFLAGS   = $(AM_CPPFLAGS) -I$(srcdir)/test
 bench_twins_LDADD      = $(UCP_LIBS)
-EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/pair/ofi.c \
-	bench/pair/mpi.c
+EXTRA_DIST += bench/kv.py bench/kv bench/run.sh bench/run bench/pair/ofi.c

@@ -8,9 +8,8 @@
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.
-# Studies: ratios rails host sizes matching instructions floors
-# instructions_direct floors_direct intree intree_floors cpu cachelines. Files go to
-# BUILD_DIR/bench/results.
+# Studies: ratios rails host sizes instructions floors instructions_direct
+# floors_direct intree intree_floors cpu. Files go to BUILD_DIR/bench/results.
 set -u
 program=run.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
@@ -55,17 +54,10 @@ build=$(cd "$build" && pwd -P) || exit 1
 make -C "$build" bench/pair-ucp bench/twins bench/instr \
     >/dev/null || die "make failed"
 
-# pair NAME COMPILER [LIBRARY]...: the same program over another library.
-pair() {
-    local name=$1 compiler=$2
-    shift 2
-    command -v "$compiler" >/dev/null || return 0
-    "$compiler" -O2 -I"$top/test" -o "$build/bench/pair-$name" \
-        "$top"/bench/pair/{pair,"$name"}.c "$top/test/apps/oob.c" "$@" 2>/dev/null ||
-        rm -f "$build/bench/pair-$name"
-}
-pair ofi "${CC:-gcc}" -lfabric
-pair mpi mpicc.openmpi
+# The same program over libfabric, where that is there.
+"${CC:-gcc}" -O2 -I"$top/test" -o "$build/bench/pair-ofi" \
+    "$top"/bench/pair/{pair,ofi}.c "$top/test/apps/oob.c" -lfabric 2>/dev/null ||
+    rm -f "$build/bench/pair-ofi"
 
 # The system's, for which its matplotlib is.
 python=/usr/bin/python3

@@ -27,7 +27,7 @@ static struct fid_ep     *ep;
 static struct fid_av     *av;
 static struct fid_cq     *cq;
 static fi_addr_t          peer;
-static pair_ofi_slot_t    slots[2][PAIR_ALL];
+static pair_ofi_slot_t    slots[2][PAIR_SLOTS];
 static struct fid_mr     *memory[2]; /* of what is sent and received */
 
 static void pair_ofi_check(ssize_t status, const char *what)

@@ -5,9 +5,6 @@
  * usage: pair-LIBRARY PORT [127.0.0.1] -- CASE...
  *   lat:SIZE                half the time of a round trip
  *   bw:SIZE:WINDOW          one way, so many sends in flight
- *   tag:DEPTH:PERCENT       lat of 8 B behind so many posted receives, of which a
- *                           share is in the same bin of UCP's table of tags
- *   unexp:DEPTH:PERCENT     the same with messages that nobody receives
  * The client (with the server's address, this host's) prints a line for each case:
  * CASE, then median and mean in microseconds (lat), or messages and megabytes a
  * second; then the share of a core that the sides got, the lesser of the two (they
@@ -30,8 +27,7 @@
 
 enum {
     PAIR_OOB      = 30,   /* seconds until the other side has come */
-    PAIR_BINS     = 1021, /* of UCP's table of tags */
-    PAIR_TAG      = 1,    /* its bin: tag modulo bins */
+    PAIR_TAG      = 1,
     PAIR_TAG_ACK  = 3,
     PAIR_SAMPLES  = 20000,
     PAIR_LARGEST  = 64 << 20
@@ -40,7 +36,7 @@ enum {
 typedef struct pair_case {
     const char   *text;
     char          kind[8];
-    unsigned long size, window; /* or depth and per cent */
+    unsigned long size, window;
 } pair_case_t;
 
 static int                is_client;
@@ -187,8 +183,7 @@ static double pair_once(const pair_case_t *item, unsigned long count)
 {
     return !strcmp(item->kind, "bw") ?
                    pair_stream(item->size, item->window, count) :
-                   pair_trips(!strcmp(item->kind, "lat") ? item->size : 8,
-                              count);
+                   pair_trips(item->size, count);
 }
 
 /* How many make a case last: the client measures a few, more and more of them,
@@ -270,56 +265,6 @@ static void pair_measure(const pair_case_t *item)
     pair_print_usage(since);
 }
 
-/* The i-th of `depth` tags of which `percent` share the bin of PAIR_TAG, mixed
- * with the others. */
-static uint32_t pair_parked_tag(unsigned i, unsigned percent)
-{
-    if ((i + 1) * percent / 100 > i * percent / 100) {
-        return PAIR_TAG + PAIR_BINS * (i + 1);
-    }
-    return PAIR_BINS * (i + 1) + 10 + i % (PAIR_BINS - 20);
-}
-
-static void pair_park_send(const pair_case_t *item)
-{
-    unsigned i;
-
-    for (i = 0; i < item->size; ++i) {
-        pair_send(0, tx_data, 8, pair_parked_tag(i, item->window));
-        pair_wait(PAIR_SEND, 0);
-    }
-    payload += 16ull * item->size;
-    pair_oob_barrier();
-    pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 4); /* all came */
-}
-
-static void pair_park_recv(const pair_case_t *item)
-{
-    unsigned i;
-
-    for (i = 0; i < item->size; ++i) {
-        pair_recv(PAIR_SLOTS + i, rx_data, 8,
-                      pair_parked_tag(i, item->window));
-    }
-}
-
-/* Messages that are sent behind the receives end them, and the other way round. */
-static void pair_matching(const pair_case_t *item)
-{
-    int      unexpected = item->kind[0] == 'u';
-    unsigned i;
-
-    (unexpected ? pair_park_send : pair_park_recv)(item);
-    pair_oob_barrier();
-    pair_measure(item);
-    pair_oob_barrier();
-    (unexpected ? pair_park_recv : pair_park_send)(item);
-    for (i = 0; i < item->size; ++i) {
-        pair_wait(PAIR_RECV, PAIR_SLOTS + i);
-    }
-    pair_oob_barrier();
-}
-
 static void pair_run(const char *text)
 {
     pair_case_t item = {.text = text, .window = 1};
@@ -328,16 +273,11 @@ static void pair_run(const char *text)
                 &item.window) < 2) || (item.size > PAIR_LARGEST)) {
         pair_fail(text, "no such case");
     }
-    if (!strcmp(item.kind, "tag") || !strcmp(item.kind, "unexp")) {
-        if ((item.size > PAIR_PARKED) || (item.window > 100)) {
-            pair_fail(text, "out of range");
-        }
-        pair_matching(&item);
-    } else if ((item.window < 1) || (item.window > PAIR_SLOTS)) {
+    if ((strcmp(item.kind, "lat") && strcmp(item.kind, "bw")) ||
+        (item.window < 1) || (item.window > PAIR_SLOTS)) {
         pair_fail(text, "out of range");
-    } else {
-        pair_measure(&item);
     }
+    pair_measure(&item);
 }
 
 static void pair_join(unsigned port)

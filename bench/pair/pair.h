@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two processes that measure one library: what each back end offers. Tags of
- * 32 bits; slots are requests, of which each direction has PAIR_SLOTS, and as
- * many receives more as the deepest queue has. */
+ * 32 bits; slots are requests, of which each direction has PAIR_SLOTS. */
 #ifndef BENCH_PAIR_H_
 #define BENCH_PAIR_H_
 
@@ -10,8 +9,6 @@
 
 enum {
     PAIR_SLOTS   = 64,     /* the widest window */
-    PAIR_PARKED  = 32768,  /* the deepest queue */
-    PAIR_ALL     = PAIR_SLOTS + PAIR_PARKED,
     PAIR_ADDRESS = 4096
 };
 

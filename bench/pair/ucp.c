@@ -15,7 +15,7 @@ typedef struct pair_ucp_slot {
 static ucp_context_h   context;
 static ucp_worker_h    worker;
 static ucp_ep_h        ep;
-static pair_ucp_slot_t slots[2][PAIR_ALL];
+static pair_ucp_slot_t slots[2][PAIR_SLOTS];
 
 static void pair_ucp_check(ucs_status_t status, const char *what)
 {

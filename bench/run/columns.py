@@ -66,22 +66,6 @@ class Rails(Column):
             raise Failed(f"the devices read {sorted(shares)} bytes")
 
 
-class MpiColumn(Column):
-    """The same program over MPI: mpirun starts both sides."""
-
-    def run(self, bench, cases, port, where):
-        words = ["mpirun", "--oversubscribe", "--bind-to", "core"]
-        if os.geteuid() == 0:
-            words.append("--allow-run-as-root")
-        for word in self.env:
-            words += (["-x", word] if word.startswith("UCX_")
-                      else ["--mca", *word.split("=", 1)])
-        inner = [bench.efasim, "run", "--per-node", "1", "--",
-                 *self.command(bench, port)]
-        return bench.fabric([*words, "-np", "1", *inner, "--", *cases, ":", "-np",
-                             "1", *inner, "127.0.0.1", "--", *cases], **where)
-
-
 class Perftest:
     """Raw verbs: perftest's programs over SRD queue pairs, a run for each case.
     Messages go in one packet, of 8928 bytes at most; what is larger is read (RDMA
@@ -184,16 +168,6 @@ def all_columns(bench):
         columns.append(Column("ofi", "libfabric efa", "pair-ofi"))
     else:
         without["ofi"] = "pair-ofi was not built: libfabric-dev is missing"
-    if os.access(bench.program("pair-mpi"), os.X_OK):
-        columns += [
-            MpiColumn("mpi_srd", "Open MPI, ucx srd", "pair-mpi", [
-                "pml=ucx", "pml_ucx_tls=any", "pml_ucx_devices=any",
-                "UCX_TLS=srd,self"], True),
-            MpiColumn("mpi_ofi", "Open MPI, mtl/ofi efa", "pair-mpi", [
-                "pml=cm", "mtl=ofi", "btl=self", "mtl_ofi_provider_include=efa",
-                "opal_common_ofi_provider_include=efa"])]
-    else:
-        without["mpi"] = "pair-mpi was not built: libopenmpi-dev is missing"
     there = []
     for column in columns: # that get a message through
         try:

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 
-import cachelines
 import columns
 import cpu
 import report
@@ -39,10 +38,9 @@ def machine():
         "load at start": os.getloadavg()[0],
         "commit": said(f"git -C '{TOP}' describe --always --dirty", "^(.*)$"),
         "UCX": said("ucx_info -v", r"Version (\S+)"),
-        "Open MPI": said("mpirun --version", r"\(Open MPI\) (.*)$"),
         **{name: os.path.basename(os.path.realpath(said(
             "ldconfig -p", rf"{name}\.so\.\d+ .*=> (\S+)")))
-           for name in ("libucp", "libefa", "libibverbs", "libfabric", "libmpi")},
+           for name in ("libucp", "libefa", "libibverbs", "libfabric")},
     }
 
 
@@ -84,7 +82,6 @@ class Run:
         self.study("rails", studies.rails)
         self.study("host", studies.host, there)
         self.study("sizes", studies.sizes, there)
-        self.study("matching", studies.matching, there)
         self.study("instructions", studies.instructions)
         self.study("floors", studies.operations)
         if "direct" not in without:
@@ -93,10 +90,6 @@ class Run:
         self.study("intree", studies.intree)
         self.study("intree_floors", studies.intree_floors)
         self.study("cpu", cpu.study)
-        if self.bench.quick:
-            self.found["not measured"]["cachelines"] = "not with --quick"
-        else:
-            self.study("cachelines", cachelines.study)
         self.found["seconds"] = round(time.time() - self.bench.start)
         self.found["targets"] = targets.verdicts(self.found)
 

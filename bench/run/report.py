@@ -55,10 +55,6 @@ def put(page, lines):
 
 def case_name(case):
     kind, size, *more = case.split(":")
-    if kind in ("tag", "unexp"):
-        return (f"8 B behind {size} " +
-                ("receives" if kind == "tag" else "unexpected messages") +
-                f", {more[0]} % in its bin, us")
     if kind == "lat":
         return f"{size_name(int(size))}, us"
     return f"{size_name(int(size))}, {more[0]} in flight, MB/s"
@@ -188,13 +184,6 @@ def cpu_text(found):
          for window, words in cpu.WINDOWS.items()])
 
 
-def cachelines_text(found):
-    return table("Cache lines that the transport's own instructions touch, the "
-                 "stack's apart", ["", "of one message", "of 16 together, for each"],
-                 [[name, *map(number, row)]
-                  for name, row in found["cachelines"].items()])
-
-
 PARTS = {
     "ratios": (study_text, "What the targets compare"),
     "sizes": (study_text, "By size: latency, half a round trip; one way"),
@@ -205,11 +194,9 @@ PARTS = {
                "one libefa (of Debian sid)"),
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
-    "cachelines": (cachelines_text,),
     "host": (study_text, "Within a host (no byte crossed the device)"),
     "rails": (study_text, "Several devices: one thread copies what a process reads, "
-              "so more of them are hardly faster here"),
-    "matching": (study_text, "Tag matching")}
+              "so more of them are hardly faster here")}
 
 
 def text(found):

@@ -86,22 +86,6 @@ def sizes(bench, there):
         "verbs": cases([*few, 8192, 16 << 20])})
 
 
-def matching(bench, there):
-    """UCP's queues of tags, over srd; libfabric's, which is a list, has room for a
-    limited number of receives. KIND:DEPTH:PERCENT"""
-    def cases(kinds, depths, shares):
-        return [f"{kind}:{depth}:{share}" for kind in kinds for depth in depths
-                for share in shares]
-
-    if bench.quick:
-        return in_turn(bench, some(there, "srd"),
-                       cases(["tag"], [1, 1024, 32768], [0, 100]))
-    return in_turn(bench, some(there, "srd", "direct", "ofi"), {
-        "": cases(["tag", "unexp"], [1, 16, 128, 1024, 4096, 32768],
-                  [0, 1, 10, 100]),
-        "ofi": cases(["tag"], [1, 128, 1024], [0, 100])})
-
-
 def rails(bench):
     return in_turn(bench, [columns.Rails(count) for count in
                            ([1, 2] if bench.quick else [1, 2, 4])],

@@ -26,7 +26,6 @@ COUNTS = [("empty progress", 36, 20, ""), ("post am_short_iov 8 B", 80, 110, "bo
 MISSED = {"instructions: an endpoint, created",
           "direct: a message of 8 B with its share of a limit packet",
           "messages one way to each limit packet",
-          "cache lines of a message, transport, post",
           "UCP tag message 8 B, all of UCX, direct",
           "message rate 8 B, srd to libfabric's efa",
           "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own",
@@ -37,7 +36,7 @@ DEARER = 1.05 # of what UCX's own srd needs in the same run
 # Goals are asked of these columns. Where one fails, its goals may be lost.
 ASKED = {"srd", "direct", "verbs", "intree", "rails1", "rails2", "host_srd", "host_sm"}
 STUDIES = {"ratios", "rails", "host", "instructions", "instructions_direct", "intree",
-           "intree_floors", "cpu", "floors", "floors_direct", "cachelines"}
+           "intree_floors", "cpu", "floors", "floors_direct"}
 BUSY = 0.85 # of a core: with less of it a figure says little
 OURS = {"srd": "srd", "direct": "srd direct"}
 
@@ -188,11 +187,6 @@ def instruction_verdicts(found, lines):
             count("instructions: an endpoint, created", max(
                 (value[0] for row, value in rows.items()
                  if row.startswith("endpoint,")), default=None), 1500)
-    lines_of = found.get("cachelines", {})
-    for name, bound in (("post", 4), ("receive", 5)):
-        if name in lines_of:
-            count(f"cache lines of a message, transport, {name}",
-                  lines_of[name][1], bound)
     for study, label in (("floors", ""), ("floors_direct", ", direct")):
         tag = found.get(study, {}).get("tag_8")
         if tag:

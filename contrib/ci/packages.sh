@@ -55,8 +55,6 @@ pkg-config          command pkg-config
 PACKAGES_BENCH='
 perftest            command ib_send_lat
 libfabric-dev       header rdma/fi_tagged.h
-openmpi-bin         command mpirun
-libopenmpi-dev      command mpicc.openmpi
 valgrind            command valgrind
 python3             command python3
 python3-matplotlib  file /usr/lib/python3/dist-packages/matplotlib/pyplot.py
