@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The protocol core: its unit tests. (test/tidy/check_purity.sh looks at the symbols
+# The protocol core: its unit tests. (test/tidy/check_objects.py looks at the symbols
 # that its objects need.)
 # usage: test/suite_flow.sh BUILD_DIR [quick|ci|full]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_layers.py ROOT BUILD: who may include whom (docs/DESIGN.md, layers),
-that private parts of UCX are declared in src/ucp_hooks alone, and that only the
-protocol core looks into the protocol core."""
+that private parts of UCX are declared in src/ucp_hooks alone, that only the
+protocol core looks into the protocol core, and that nothing in the module ends
+the process, but what stands in builds with AddressSanitizer alone."""
 
 import os
 import re
@@ -45,12 +46,16 @@ PRIVATE_STRUCT = re.compile(
     r'ucs_config_parser|ucs_config_global_list_entry|ucs_arbiter\w*|'
     r'ucs_mpool\w*)\s*\{')
 
-# The state of the core, and what finds its objects.
-CORE_STATE = re.compile(r'\b(?:core|tx|rx)\s*->\s*\w+|'
-                        r'\bflow_core_(?:rx|tx|peer|ring)\s*\(')
+# The state of the core, and what finds its objects; layers whose own structs are
+# called tx and rx, too.
+CORE_STATE = re.compile(r'\b(?:tx|rx)\s*->\s*\w+')
+CORE_OBJECT = re.compile(r'\bcore\s*->\s*\w+|\bflow_core_(?:rx|tx|peer|ring)\s*\(')
+OWN_STATE = {'flow', 'efasim', 'tools'}
 
-# Layers whose own structs are called tx and rx, too.
-OWN_STATE = {'efasim', 'tools'}
+ENDING = re.compile(r'\b(?:abort|exit|_exit|_Exit|quick_exit|ucs_fatal\w*|'
+                    r'ucs_assert\w*|assert|raise|kill|__builtin_trap)\s*\(')
+SANITIZED = re.compile(r'^#ifdef __SANITIZE_ADDRESS__\b.*?^#endif', re.S | re.M)
+ENDS_NOTHING = ('uct/', 'ucp_hooks', 'flow')
 
 PRIVATE_HEADER = re.compile(
     r'(uct/(base|sm|tcp|ib/(base|mlx5|rc|dc))|ucp/(core|dt|proto|rma|tag|'
@@ -87,40 +92,43 @@ def check_include(root, layer, path, name):
     return None
 
 
+# Things that code may not have, in which layers, and why.
+RULES = (
+    (PRIVATE_STRUCT, lambda layer: layer != 'ucp_hooks',
+     'private to UCX: src/ucp_hooks declares that'),
+    (VERBS_NAME, lambda layer: layer.startswith('uct/') and layer not in VERBS,
+     'verbs are the business of src/uct/ib/efa'),
+    (CORE_STATE, lambda layer: layer not in OWN_STATE,
+     'the state of the core is private to src/flow'),
+    (CORE_OBJECT, lambda layer: layer != 'flow',
+     'the state of the core is private to src/flow'),
+    (ENDING, lambda layer: layer.startswith(ENDS_NOTHING),
+     'that would end the process'))
+
+
+def problems_of(root, path, layer):
+    code = tree.code_of(tree.read(root, path))
+    plain = SANITIZED.sub(lambda found: '\n' * found.group(0).count('\n'), code)
+
+    def problem(text, found, what):
+        return f'{path}:{text.count(chr(10), 0, found.start(found.lastindex or 0)) + 1}: ' + what
+
+    for found in INCLUDE.finditer(code):
+        wrong = check_include(root, layer, os.path.relpath(path, 'src'), found.group(1))
+        if wrong:
+            yield problem(code, found, f'includes {found.group(1)}: {wrong}')
+    for pattern, is_for, why in RULES:
+        text = plain if pattern is ENDING else code
+        for found in pattern.finditer(text) if is_for(layer) else ():
+            yield problem(text, found, f'{found.group(0)}: {why}')
+
+
 def main(root):
-    problems = []
-    checked = 0
-    for path in tree.files(root, '.c', '.h', under='src'):
-        inner = os.path.relpath(path, 'src')
-        layer = layer_of(inner)
-        if layer is None:
-            continue
-        checked += 1
-        code = tree.code_of(tree.read(root, path))
-        for found in INCLUDE.finditer(code):
-            wrong = check_include(root, layer, inner, found.group(1))
-            if wrong:
-                line = code.count('\n', 0, found.start(1)) + 1
-                problems.append(f'{path}:{line}: includes {found.group(1)}: '
-                                f'{wrong}')
-        if layer != 'ucp_hooks':
-            for found in PRIVATE_STRUCT.finditer(code):
-                line = code.count('\n', 0, found.start()) + 1
-                problems.append(f'{path}:{line}: declares {found.group(1)}, '
-                                'private to UCX: src/ucp_hooks does that')
-        if layer.startswith('uct/') and layer not in VERBS:
-            for found in VERBS_NAME.finditer(code):
-                line = code.count('\n', 0, found.start()) + 1
-                problems.append(f'{path}:{line}: {found.group(0)}: verbs are '
-                                'the business of src/uct/ib/efa')
-        if layer != 'flow':
-            for found in CORE_STATE.finditer(code):
-                if layer in OWN_STATE and found.group(0)[0] in 'tr':
-                    continue
-                line = code.count('\n', 0, found.start()) + 1
-                problems.append(f'{path}:{line}: {found.group(0)}: the state '
-                                'of the core is private to src/flow')
-    tree.finish(problems, checked, 'files of a layer')
+    layers = {path: layer for path in tree.files(root, '.c', '.h', under='src')
+              for layer in [layer_of(os.path.relpath(path, 'src'))] if layer}
+    tree.finish([problem for path, layer in layers.items()
+                 for problem in problems_of(root, path, layer)], layers,
+                'files of a layer')
 
 
 main(sys.argv[1])

@@ -4,7 +4,8 @@
 relative link in a document, a path in backquotes that looks like one of ours
 (in a folder's README.md also one below that folder), and from anywhere a
 "decision N" of docs/DESIGN.md, a promise "(PN)" of docs/TESTING.md, a part of
-docs/EFA-FACTS.md."""
+docs/EFA-FACTS.md; each file and each identifier that CONTRIBUTING.md has between
+backquotes."""
 
 import glob
 import os
@@ -20,6 +21,33 @@ BELOW = re.compile(r'`([\w-]+/[\w./*-]*|[\w*-]+\.(?:sh|py|txt|c|cc|h))`')
 DECISION = re.compile(r'\bdecisions? (\d+)(?: and (\d+))?')
 PROMISE = re.compile(r'\((P\d+)\)|\b[Pp]romise (P\d+)')
 FACTS = re.compile(r'(EFA-FACTS)(?:: ([\w ]+)[;).])?')
+
+
+GUIDE = 'CONTRIBUTING.md'
+NAMED = re.compile(r'`([^`\n]+)`')
+FILE = re.compile(r'[\w./-]+\.(?:c|h|cc|inc|py|sh|md|mk|txt|1)')
+WORD = re.compile(r'[A-Za-z_]\w+\*?')
+TEXTS = ('.c', '.h', '.cc', '.inc', '.py', '.sh', '.md', '.mk', '.txt', '.1',
+         '.in', '.ac', '.m4', '.am')
+
+
+def guide_problems(root):
+    """Names in the guide that are nowhere else."""
+    files, words = tree.files(root, ''), set()
+    if GUIDE not in files:
+        return
+    for path in files:
+        if path.endswith(TEXTS) and path != GUIDE:
+            words.update(re.findall(r'\w+', tree.read(root, path)))
+    for name in sorted(set(NAMED.findall(tree.read(root, GUIDE)))):
+        if FILE.fullmatch(name):
+            found = any(('/' + path).endswith('/' + name) for path in files)
+        elif WORD.fullmatch(name) and name.endswith('*'):
+            found = any(word.startswith(name[:-1]) for word in words)
+        else:
+            found = name in words or not WORD.fullmatch(name)
+        if not found:
+            yield f'{GUIDE}: {name} is nowhere in the tree'
 
 
 def targets_of(path, line):
@@ -67,7 +95,7 @@ class Citations:
 
 
 def main(root, build):
-    problems = []
+    problems = list(guide_problems(root))
     checked = 0
     citations = Citations(root)
     for path in tree.files(root, '.md', '.c', '.h', '.cc', '.sh', '.py'):

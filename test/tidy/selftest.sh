@@ -61,6 +61,15 @@ expect() {
     covered="$covered$want:$check "
 }
 
+# passes CHECK FILE, fails CHECK TEXT FILE: with standard input as that file.
+passes() {
+    put "$2" && expect pass "$1"
+}
+
+fails() {
+    put "$3" && expect fail "$1" "$2"
+}
+
 lines() {
     local i
     for ((i = 0; i < $1; i++)); do
@@ -68,34 +77,40 @@ lines() {
     done
 }
 
-sample
-expect fail check_size.py 'nothing to check'
-lines 600 'int a;' | put src/a.c
-expect pass check_size.py
-lines 601 'int a;' | put src/a.c
-expect fail check_size.py 'src/a.c: 601 lines'
-mv "$root/src/a.c" "$root/src/a.inc"
-expect fail check_size.py 'src/a.inc: 601 lines'
+license='SPDX-License-Identifier: BSD-3-Clause'
+
+# licensed FILE [LINE...]: the file, of C, begins with the license.
+licensed() {
+    put "$1" < <(printf '%s\n' "/* $license */" "${@:2}")
+}
 
 sample
 mkdir -p "$root/venv/lib"
-echo 'a = 1' | put venv/lib/a.py
-echo 'home = /usr/bin' | put venv/pyvenv.cfg # of README's example
-expect fail check_spdx.py 'nothing to check'
-printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n' | put src/a.sh
-expect pass check_spdx.py
-echo 'int a;' | put src/a.c
-expect fail check_spdx.py 'src/a.c: no line'
-
-sample
-lines 1 "int a; /* $(printf '%067d' 0) */" | put src/a.c
-expect pass check_columns.py
-lines 1 "int a; /* $(printf '%068d' 0) */" | put src/a.c
-expect fail check_columns.py 'columns, at most 80'
-printf '\tint a;\n' | put src/a.c
-expect fail check_columns.py 'a tab'
-printf 'int a; \n' | put src/a.c
-expect fail check_columns.py 'blanks at the end'
+put venv/lib/a.py <<<'a = 1'
+put venv/pyvenv.cfg <<<'home = /usr/bin' # of README's example
+expect fail check_lines.py 'nothing to check'
+mapfile -t many < <(lines 599 'int a;')
+licensed src/a.c "${many[@]}" && expect pass check_lines.py
+licensed src/a.c "${many[@]}" 'int a;' && expect fail check_lines.py 'src/a.c: 601 lines'
+mv "$root/src/a.c" "$root/src/a.inc"
+expect fail check_lines.py 'src/a.inc: 601 lines'
+rm "$root/src/a.inc"
+fails check_lines.py 'src/a.c: no line' src/a.c <<<'int a;'
+rm "$root/src/a.c"
+passes check_lines.py src/a.sh <<<"#!/bin/sh"$'\n'"# $license"
+licensed src/a.c "int a; /* $(printf '%067d' 0) */" && expect pass check_lines.py
+while IFS='|' read -r line text; do
+    licensed src/a.c "$(printf '%b' "$line")" && expect fail check_lines.py "$text"
+done <<END
+int a; /* $(printf '%068d' 0) */|columns, at most 80
+\\tint a;|a tab
+int a; |blanks at the end
+int a; /* TO$(echo DO): later */|unfinished work
+END
+licensed src/a.c 'int a; /* to do later */' && expect pass check_lines.py
+fails check_lines.py "a machine's path" README.md <<<"see /wo""rk/shared"
+fails check_lines.py 'a package host' README.md \
+    <<<"deb https://deb.deb""ian.org/debian bookworm main"
 
 sample
 {
@@ -132,17 +147,6 @@ rm "$root/src/a.inc"
 expect fail check_functions.py 'lines, at most 70'
 
 sample
-echo 'int a; /* to do later */' | put src/a.c
-expect pass check_words.py
-echo "int a; /* TO""DO: later */" | put src/a.c
-expect fail check_words.py 'unfinished work'
-echo "see /wo""rk/shared" | put README.md
-rm "$root/src/a.c"
-expect fail check_words.py "a machine's path"
-echo "deb https://deb.deb""ian.org/debian bookworm main" | put README.md
-expect fail check_words.py 'a package host'
-
-sample
 put src/uct/ib/efa/a.c <<'END'
 /* never abort() here */
 void flow_assert_failed(const char *expr, const char *file, int line)
@@ -153,15 +157,15 @@ void flow_assert_failed(const char *expr, const char *file, int line)
 }
 const char *f(void) { _Static_assert(1, "x"); return "exit(1)"; }
 END
-expect pass check_abort.py
+expect pass check_layers.py
 for call in 'abort()' 'exit(1)' '_exit (1)' 'ucs_fatal("x")' 'assert(x)' \
     'ucs_assert_always(x)'; do
     printf 'void f(int x)\n{\n    %s;\n}\n' "$call" | put src/ucp_hooks/a.c
-    expect fail check_abort.py 'src/ucp_hooks/a.c:3: '
+    expect fail check_layers.py 'src/ucp_hooks/a.c:3: '
 done
 printf 'void flow_assert_failed(void)\n{\n    abort();\n}\n' |
     put src/ucp_hooks/a.c
-expect fail check_abort.py 'src/ucp_hooks/a.c:3: '
+expect fail check_layers.py 'src/ucp_hooks/a.c:3: '
 
 sample
 put src/flow/psn.h <<<'#include <stdint.h>'
@@ -175,65 +179,79 @@ put src/uct/ib/srd/srd_ep.c <<'END'
 #include "flow/psn.h"
 END
 expect pass check_layers.py
-put src/uct/ib/srd/a.c <<<'#include <infiniband/verbs.h>'
-expect fail check_layers.py 'srd/a.c:1: includes infiniband/verbs.h'
-put src/uct/ib/srd/a.c <<<'int a = IBV_WR_SEND;'
-expect fail check_layers.py 'srd/a.c:1: IBV_WR_SEND: verbs are'
-put src/uct/ib/srd/a.c <<<'#include "../efa/../../../ucp_hooks/abi.h"'
-expect fail check_layers.py 'is private to ucp_hooks'
-put src/uct/ib/srd/a.c <<<'struct uct_component { int a; };'
-expect fail check_layers.py 'private to UCX'
-put src/uct/ib/srd/a.c <<<'#include <uct/base/uct_iface.h>'
-expect fail check_layers.py "a private header of UCX's"
+fails check_layers.py 'srd/a.c:1: includes infiniband/verbs.h' src/uct/ib/srd/a.c \
+    <<<'#include <infiniband/verbs.h>'
+fails check_layers.py 'srd/a.c:1: IBV_WR_SEND: verbs are' src/uct/ib/srd/a.c \
+    <<<'int a = IBV_WR_SEND;'
+fails check_layers.py 'is private to ucp_hooks' src/uct/ib/srd/a.c \
+    <<<'#include "../efa/../../../ucp_hooks/abi.h"'
+fails check_layers.py 'private to UCX' src/uct/ib/srd/a.c <<<'struct uct_component { int a; };'
+fails check_layers.py "a private header of UCX's" src/uct/ib/srd/a.c \
+    <<<'#include <uct/base/uct_iface.h>'
 rm "$root/src/uct/ib/srd/a.c"
-put src/flow/a.c <<<'int a(flow_core_t *core) { return core->rx_count; }'
-expect pass check_layers.py
-put src/uct/ib/efa/a.c <<<'int a(efa_t *b) { return b->core->rx_count; }'
-expect fail check_layers.py 'is private to src/flow'
-put src/uct/ib/efa/a.c <<<'int a(base_ep_t *ep) { return ep->tx->paused; }'
-expect fail check_layers.py 'tx->paused: the state of the core is private'
-put src/uct/ib/efa/a.c <<<'void *a(void *core) { return flow_core_rx(core, 1); }'
-expect fail check_layers.py 'is private to src/flow'
+passes check_layers.py src/flow/a.c <<<'int a(flow_core_t *core) { return core->rx_count; }'
+fails check_layers.py 'is private to src/flow' src/uct/ib/efa/a.c \
+    <<<'int a(efa_t *b) { return b->core->rx_count; }'
+fails check_layers.py 'tx->paused: the state of the core is private' src/uct/ib/efa/a.c \
+    <<<'int a(base_ep_t *ep) { return ep->tx->paused; }'
+fails check_layers.py 'is private to src/flow' src/uct/ib/efa/a.c \
+    <<<'void *a(void *core) { return flow_core_rx(core, 1); }'
 rm "$root/src/uct/ib/efa/a.c"
-put src/flow/a.c <<<'#include <time.h>'
-expect fail check_layers.py 'the protocol core is freestanding'
-put src/flow/a.c <<<'#include "ucp_hooks/host.h"'
-expect fail check_layers.py 'flow may not include ucp_hooks'
+fails check_layers.py 'the protocol core is freestanding' src/flow/a.c <<<'#include <time.h>'
+fails check_layers.py 'flow may not include ucp_hooks' src/flow/a.c <<<'#include "ucp_hooks/host.h"'
 rm "$root/src/flow/a.c"
-put src/uct/ib/efa/a.c <<<'#include "uct/ib/srd/srd_ep.c"'
-expect fail check_layers.py 'uct/ib/efa may not include uct/ib/srd'
+fails check_layers.py 'uct/ib/efa may not include uct/ib/srd' src/uct/ib/efa/a.c \
+    <<<'#include "uct/ib/srd/srd_ep.c"'
 
-sample
-expect fail check_purity.sh 'nothing to check'
-object obj/flow/a.o <<'END'
+# good_build: a module, an emulator and a protocol core.
+good_build() {
+    shared lib/libuct_srd.so.0 <<<'int puts(const char *);
+        int uct_query_components(void) { return puts(""); }'
+    put test/tidy/exports.libuct_srd.so.0 <<<'uct_query_components # why'
+    shared lib/libefasim.so <<<'int puts(const char *);
+        int open(void) { return puts(""); }'
+    put test/tidy/exports.libefasim.so <<<'open'
+    object obj/flow/a.o <<'END'
 void *memcpy(void *, const void *, unsigned long);
 void flow_assert_failed(const char *, const char *, int);
 void b(void);
 void a(void *p, void *q, unsigned long n)
 { memcpy(p, q, n); b(); flow_assert_failed("", "", 0); }
 END
-object obj/flow/b.o <<<'void b(void) {}'
-expect pass check_purity.sh
-object obj/flow/b.o <<<'long time(long *); void b(void) { time(0); }'
-expect fail check_purity.sh 'b.o: needs time'
+    object obj/flow/b.o <<<'void b(void) {}'
+}
 
-good_module() {
-    shared lib/libuct_srd.so.0 <<<'int puts(const char *);
-        int uct_query_components(void) { return puts(""); }'
-    echo 'uct_query_components # why' | put test/tidy/exports.libuct_srd.so.0
-    shared lib/libefasim.so <<<'int puts(const char *);
-        int open(void) { return puts(""); }'
-    echo 'open' | put test/tidy/exports.libefasim.so
+# module TEXT [FLAG...]: such a module, of standard input, is refused.
+module() {
+    shared lib/libuct_srd.so.0 "${@:2}"
+    expect fail check_objects.py "$1"
 }
 sample
-expect fail check_exports.sh 'nothing to check'
-good_module
-expect pass check_exports.sh
-shared lib/libuct_srd.so.0 <<<'int uct_query_components, uct_srd_tl;'
-expect fail check_exports.sh 'exports uct_srd_tl'
-good_module
-echo 'close' | put test/tidy/exports.libefasim.so
-expect fail check_exports.sh 'does not export close'
+expect fail check_objects.py 'nothing to check was found: obj/flow'
+expect fail check_objects.py 'nothing to check was found: lib/libefasim.so'
+good_build
+expect pass check_objects.py
+module 'exports uct_srd_tl' <<<'int uct_query_components, uct_srd_tl;'
+module 'needs libm.so' -Wl,--no-as-needed -lm <<<'int a;'
+module 'leaves ibv_open_device undefined' <<<'void ibv_open_device(void);
+    void a(void) { ibv_open_device(); }'
+# Symbol versions are what the linker read from libc: a stand-in has new ones.
+printf 'GLIBC_2.99 { global: future; __isoc23_strtol; };\n' >"$work/map"
+"$cc" -x c -shared -fPIC -o "$work/libc_new.so" - \
+    -Wl,--version-script="$work/map",-soname,libc.so.new <<<'
+    void future(void) {}
+    void __isoc23_strtol(void) {}'
+shared lib/libuct_srd.so.0 "$work/libc_new.so" <<<'int puts(const char *);
+    void __isoc23_strtol(void);
+    int uct_query_components(void) { __isoc23_strtol(); return puts(""); }'
+expect pass check_objects.py
+module 'needs glibc 2.99' "$work/libc_new.so" <<<'void future(void);
+    void a(void) { future(); }'
+good_build
+fails check_objects.py 'does not export close' test/tidy/exports.libefasim.so <<<'close'
+good_build
+object obj/flow/b.o <<<'long time(long *); void b(void) { time(0); }'
+expect fail check_objects.py 'b.o: needs time'
 
 sample
 expect fail check_limits.sh 'nothing to check'
@@ -260,22 +278,21 @@ calls c elsewhere
 expect pass check_circles.py
 calls c a
 expect fail check_circles.py 'src/uct/ib/efa/a.c: in a circle of calls'
-put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c: a sample'
-expect pass check_circles.py
+passes check_circles.py test/tidy/circles.txt \
+    <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c: a sample'
 calls c elsewhere
 expect fail check_circles.py 'src/uct/ib/efa/c.c does not call'
 calls c a
 calls b elsewhere
 expect fail check_circles.py 'closes no circle'
-put test/tidy/circles.txt <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
-expect fail check_circles.py 'circles.txt:1: not'
+fails check_circles.py 'circles.txt:1: not' test/tidy/circles.txt \
+    <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
 calls b c
-put test/tidy/circles.txt <<<'a of src/uct/ib/efa/a.c: a sample'
-expect pass check_circles.py
+passes check_circles.py test/tidy/circles.txt <<<'a of src/uct/ib/efa/a.c: a sample'
 calls c elsewhere
 expect fail check_circles.py 'nobody calls a of src/uct/ib/efa/a.c'
-put test/tidy/circles.txt <<<'b of src/uct/ib/efa/a.c: a sample'
-expect fail check_circles.py 'src/uct/ib/efa/a.c has no b'
+fails check_circles.py 'src/uct/ib/efa/a.c has no b' test/tidy/circles.txt \
+    <<<'b of src/uct/ib/efa/a.c: a sample'
 sample
 mkdir -p "$root/src/uct/ib/base" "$root/docs"
 calls base_b base_a base
@@ -284,22 +301,11 @@ printf '| `base_a` | first |\n| `base_b` | second |\n' | put docs/DESIGN.md
 expect pass check_circles.py
 printf '| `base_b`, `base_a` | the wrong way round |\n' | put docs/DESIGN.md
 expect fail check_circles.py 'base_b.c: calls src/uct/ib/base/base_a.c, which stands behind'
-put docs/DESIGN.md <<<'| `base_a` | alone |'
-expect fail check_circles.py 'DESIGN.md: no row has src/uct/ib/base/base_b.c'
+fails check_circles.py 'DESIGN.md: no row has src/uct/ib/base/base_b.c' docs/DESIGN.md \
+    <<<'| `base_a` | alone |'
 
 # shellcheck source=test/tidy/selftest_tables.sh
 . "$here/selftest_tables.sh"
-
-sample
-put src/flow/a.c <<<'int a_word;'
-put CONTRIBUTING.md <<<'See `a.c`, `a_word` and `a_*`.'
-expect pass check_guide.py
-for name in c.c b_word 'b_*'; do
-    put CONTRIBUTING.md <<<"\`a.c\`, \`$name\`"
-    expect fail check_guide.py "$name is nowhere"
-done
-put CONTRIBUTING.md <<<'nothing'
-expect fail check_guide.py 'nothing to check'
 
 # twice NAME...: files that have five common lines, and one more before the last.
 twice() {
@@ -315,8 +321,7 @@ twice a b
 expect pass check_twice.py
 echo '    5' | tee -a "$root/src/flow/a.c" >>"$root/src/flow/b.c"
 expect fail check_twice.py 'src/flow/b.c:4: 6 lines as at src/flow/a.c:4: {'
-put test/tidy/twice.txt <<<'{: a sample'
-expect pass check_twice.py
+passes check_twice.py test/tidy/twice.txt <<<'{: a sample'
 twice b
 expect fail check_twice.py 'twice.txt: stands once, or has no reason: {'
 put test/tidy/twice.txt <<<'{'
@@ -328,34 +333,6 @@ put test/tidy/twice.txt </dev/null
 expect fail check_twice.py 'src/flow/a.c:7: 6 lines as at src/flow/a.c:1: 1'
 
 sample
-expect fail check_needed.sh 'nothing to check'
-good_module
-expect pass check_needed.sh
-shared lib/libuct_srd.so.0 -Wl,--no-as-needed -lm <<<'int a;'
-expect fail check_needed.sh 'needs libm.so'
-shared lib/libuct_srd.so.0 <<<'void ibv_open_device(void);
-    void a(void) { ibv_open_device(); }'
-expect fail check_needed.sh 'leaves ibv_open_device undefined'
-
-sample
-expect fail check_glibc.sh 'nothing to check'
-good_module
-expect pass check_glibc.sh
-# Symbol versions are what the linker read from libc: a stand-in has new ones.
-printf 'GLIBC_2.99 { global: future; __isoc23_strtol; };\n' >"$work/map"
-"$cc" -x c -shared -fPIC -o "$work/libc_new.so" - \
-    -Wl,--version-script="$work/map",-soname,libc_new.so <<<'
-    void future(void) {}
-    void __isoc23_strtol(void) {}'
-shared lib/libuct_srd.so.0 "$work/libc_new.so" <<<'int puts(const char *);
-    void __isoc23_strtol(void);
-    int a(void) { __isoc23_strtol(); return puts(""); }'
-expect pass check_glibc.sh
-shared lib/libuct_srd.so.0 "$work/libc_new.so" <<<'void future(void);
-    void a(void) { future(); }'
-expect fail check_glibc.sh 'needs glibc 2.99'
-
-sample
 expect fail check_headers.sh 'nothing to check'
 put src/flow/a.h <<'END'
 #ifndef A_H
@@ -365,17 +342,15 @@ static inline size_t a(void) { return 0; }
 #endif
 END
 expect pass check_headers.sh
-put src/flow/b.h <<<'size_t b(void);'
-expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
-put src/flow/b.h <<<'static inline int b(void) { return 0; }'
-expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
+fails check_headers.sh 'src/flow/b.h: does not compile alone' src/flow/b.h <<<'size_t b(void);'
+fails check_headers.sh 'src/flow/b.h: does not compile alone' src/flow/b.h \
+    <<<'static inline int b(void) { return 0; }'
 
-put src/flow/b.h <<<'/* Part of a.h */ static int b(size_t size);'
-expect fail check_headers.sh 'src/flow/b.h: does not compile alone'
+fails check_headers.sh 'src/flow/b.h: does not compile alone' src/flow/b.h \
+    <<<'/* Part of a.h */ static int b(size_t size);'
 printf '#include <stddef.h>\n#include "b.h"\n' | put src/flow/a.h
 expect fail check_headers.sh 'src/flow/a.h: does not compile alone'
-put src/flow/b.h <<<'/* Part of a.h */ int b(size_t size);'
-expect pass check_headers.sh
+passes check_headers.sh src/flow/b.h <<<'/* Part of a.h */ int b(size_t size);'
 
 sample
 expect fail check_shell.sh 'nothing to check'
@@ -396,11 +371,9 @@ printf 'test-programs:\nall:\n\t%s -Wall -Wextra -Werror -c %s\n' \
 touch config.status
 END
 chmod +x "$root/configure"
-put src/flow/a.c <<<'int a(int b) { return b; }'
-expect pass check_clang.sh
+passes check_clang.sh src/flow/a.c <<<'int a(int b) { return b; }'
 # gcc accepts this one.
-put src/flow/a.c <<<'int a(int b) { b = b; return b; }'
-expect fail check_clang.sh 'a.c:1:'
+fails check_clang.sh 'a.c:1:' src/flow/a.c <<<'int a(int b) { b = b; return b; }'
 
 sample
 printf '## Messages of this module\n- `cannot open … today`: why\n' |
@@ -410,36 +383,40 @@ const char *a = "we cannot "
                 "open %-3.2lu files today";
 END
 expect pass check_messages.py
-put src/flow/a.c <<<'const char *a = "we can open %d files today";'
-expect fail check_messages.py 'docs/TROUBLESHOOTING.md:2: nothing prints'
+fails check_messages.py 'docs/TROUBLESHOOTING.md:2: nothing prints' src/flow/a.c \
+    <<<'const char *a = "we can open %d files today";'
 
 sample
 echo 'int a;' | put src/flow/a.c
 echo 'See [this](docs/A.md#part), `src/flow/a.c`, `src/flow`.' | put README.md
 mkdir -p "$root/docs" && echo '[up](../README.md)' | put docs/A.md
 expect pass check_links.py
-echo '[up](README.md)' | put docs/A.md
-expect fail check_links.py 'docs/A.md:1: no docs/README.md here'
+fails check_links.py 'docs/A.md:1: no docs/README.md here' docs/A.md \
+    <<<'[up](README.md)'
 rm "$root/docs/A.md"
 expect fail check_links.py 'README.md:1: no docs/A.md here'
-echo 'See `src/flow/b.c`.' | put README.md
-expect fail check_links.py 'README.md:1: no src/flow/b.c here'
+fails check_links.py 'README.md:1: no src/flow/b.c here' README.md \
+    <<<'See `src/flow/b.c`.'
 echo 'See [this](src/flow/a.c).' | put README.md
 echo '`tidy/`, `tidy/*.sh`' | put test/README.md
 touch "$root/test/tidy/a.sh"
 expect pass check_links.py
-echo '`tidy/b.sh`' | put test/README.md
-expect fail check_links.py 'test/README.md:1: no test/tidy/b.sh here'
+fails check_links.py 'test/README.md:1: no test/tidy/b.sh here' test/README.md \
+    <<<'`tidy/b.sh`'
 rm "$root/test/README.md"
 printf '**1. Out of tree.** Why.\n' | put docs/DESIGN.md
 printf '| P1 | promise |\n' | put docs/TESTING.md
 printf '# EFA-FACTS: all\n## Queues\n' | put docs/EFA-FACTS.md
-put src/flow/a.c <<<'/* decision 1 (P1), as it is (EFA-FACTS: queues). */'
-expect pass check_links.py
+passes check_links.py src/flow/a.c <<<'/* decision 1 (P1), as it is (EFA-FACTS: queues). */'
 for citation in 'decision 2' 'decisions 1 and 2' '(P2)' 'promise P2' \
     'EFA-FACTS: memory;'; do
-    put src/flow/a.c <<<"/* $citation */"
-    expect fail check_links.py 'src/flow/a.c:1: no '
+    fails check_links.py 'src/flow/a.c:1: no ' src/flow/a.c <<<"/* $citation */"
+done
+
+put src/flow/a.c <<<'int a_word;'
+passes check_links.py CONTRIBUTING.md <<<'See `a.c`, `a_word` and `a_*`.'
+for name in c.c b_word 'b_*'; do
+    fails check_links.py "$name is nowhere" CONTRIBUTING.md <<<"\`a.c\`, \`$name\`"
 done
 
 sample

@@ -18,8 +18,7 @@ minors() {
         put src/ucp_hooks/abi_iface.inc
 }
 sample
-put src/ucp_hooks/minors.h <<<''
-expect fail check_minors.py 'nothing to check'
+fails check_minors.py 'nothing to check' src/ucp_hooks/minors.h <<<''
 minors
 expect pass check_minors.py
 sed -i 's/, .b = g//' "$root/src/ucp_hooks/abi_iface.inc"
@@ -27,10 +26,9 @@ expect fail check_minors.py 'UCX 1.14: abi_internal_ops_t.b is not set'
 minors
 printf 'typedef struct abi_tl {\n    int (*c)(void);\n} abi_tl_t;\n' \
     >>"$root/src/ucp_hooks/abi_layout.h"
-put src/ucp_hooks/abi_tables.inc <<<'    tl->c = f;'
-expect pass check_minors.py
-put src/ucp_hooks/abi_tables.inc <<<'    tl->c = NULL; entry->c = f;'
-expect fail check_minors.py 'UCX 1.13: abi_tl_t.c is not set'
+passes check_minors.py src/ucp_hooks/abi_tables.inc <<<'    tl->c = f;'
+fails check_minors.py 'UCX 1.13: abi_tl_t.c is not set' src/ucp_hooks/abi_tables.inc \
+    <<<'    tl->c = NULL; entry->c = f;'
 minors
 printf 'enum {\n    ABI_ONE = 1,\n    ABI_TWO = 2\n};\n' \
     >>"$root/src/ucp_hooks/abi_layout.h"
@@ -51,8 +49,7 @@ expect pass check_sentences.py
 for line in '/* What it holds. */' '/* It is so. So all is well. */' 'int a; // Of a' \
     $'/*\n * Good (it is). Who\n * asks is told. */' '/* one (Of two) */' \
     $'/* All:\n * - What one says\n */'; do
-    put src/flow/b.c <<<"$line"
-    expect fail check_sentences.py 'src/flow/b.c:1: a sentence begins with "'
+    fails check_sentences.py 'src/flow/b.c:1: a sentence begins with "' src/flow/b.c <<<"$line"
 done
 rm "$root/src/flow/b.c"
 put test/a.sh <<<$'# Of the\n# peers.'
