@@ -20,26 +20,24 @@ engine_check() {
     tests_ran
 }
 
-# efapci, and machines and guests that mean harm.
+# hostile_check [TEST...]: efapci, and machines and guests that mean harm.
 hostile_check() {
-    [ -x "$BUILD/test/gtest_efapci" ] || skip_here "gtest_efapci was not built"
-    "$BUILD/test/gtest_efapci" --gtest_brief=1 || exit 1
-    tests_ran
+    need python3
+    [ -x "$BUILD/bin/efapci" ] || skip_here "efapci was not built"
+    python3 -B "$TEST_DIR/pci/hostile.py" "$BUILD/bin/efapci" "$@" || exit 1
 }
 
 # Huge pages under efapci, which this machine lends for it.
 huge_check() {
     local pages=/proc/sys/vm/nr_hugepages before
-    [ -x "$BUILD/test/gtest_efapci" ] || skip_here "gtest_efapci was not built"
     before=$(<"$pages")
     # shellcheck disable=SC2064 # of now
     trap "echo $before >$pages" EXIT
     { echo $((before + 8)) >"$pages"; } 2>/dev/null
     [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge 8 ] ||
         skip_here "this kernel gives no huge pages"
-    "$BUILD/test/gtest_efapci" --gtest_brief=1 \
-        --gtest_filter='HugeMemory.*' || exit 1
-    ! grep -q 'SKIPPED' "$CHECK_LOG" || fail "a test was skipped"
+    hostile_check HugeMemory
+    ! grep -q 'skipped=' "$CHECK_LOG" || fail "a test was skipped"
 }
 
 # soak SECONDS: random plans of faults in virtual time, from a new seed.
