@@ -60,6 +60,20 @@ const char *probe_pointer(const void *pointer)
     return pointer ? "ok" : probe_result(-1);
 }
 
+void probe_reg(const struct probe *probe, void *addr, size_t length,
+               unsigned access, const char *question, ...)
+{
+    struct ibv_mr *mr = ibv_reg_mr(probe->pd, addr, length, access);
+    va_list args;
+
+    va_start(args, question);
+    probe_line(question, args, probe_pointer(mr));
+    va_end(args);
+    if (mr != NULL) {
+        ibv_dereg_mr(mr);
+    }
+}
+
 /* No capability: root may do no more than a user then. */
 static int probe_drop(void)
 {

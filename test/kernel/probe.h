@@ -36,6 +36,32 @@ const char *probe_result(int ret);
 /* The same for a call that returns a pointer, NULL with errno. */
 const char *probe_pointer(const void *pointer);
 
+/* Register and deregister: the answer. */
+void probe_reg(const struct probe *probe, void *addr, size_t length,
+               unsigned access, const char *question, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* The answer to making an object, which then ends. */
+#define PROBE_TRY(_make, _end, ...) \
+    do { \
+        __typeof__(_make) _object = _make; \
+        probe_say(probe_pointer(_object), __VA_ARGS__); \
+        if (_object != NULL) { \
+            _end(_object); \
+        } \
+    } while (0)
+
+/* As many objects as there can be, or fit into the array: their number. */
+#define PROBE_FILL(_array, _make) \
+    ({ \
+        unsigned _num = 0; \
+        while ((_num < sizeof(_array) / sizeof((_array)[0])) && \
+               (((_array)[_num] = (_make)) != NULL)) { \
+            ++_num; \
+        } \
+        _num; \
+    })
+
 enum probe_child {
     PROBE_ROOT,   /* with a context of its own */
     PROBE_USER,   /* likewise, without any privilege */

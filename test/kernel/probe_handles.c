@@ -4,17 +4,8 @@
 
 #include <string.h>
 
-static const char *handles_try(const struct probe *probe,
-                               struct ibv_ah_attr *attr)
-{
-    struct ibv_ah *ah  = ibv_create_ah(probe->pd, attr);
-    const char *answer = probe_pointer(ah);
-
-    if (ah != NULL) {
-        ibv_destroy_ah(ah);
-    }
-    return answer;
-}
+#define handles_try(_probe, _attr, ...) \
+    PROBE_TRY(ibv_create_ah((_probe)->pd, _attr), ibv_destroy_ah, __VA_ARGS__)
 
 static void handles_attributes(const struct probe *probe)
 {
@@ -24,35 +15,35 @@ static void handles_attributes(const struct probe *probe)
     attr.grh.dgid = probe->gid;
     for (i = 0; i < 5; ++i) {
         attr.grh.sgid_index = i;
-        probe_say(handles_try(probe, &attr), "handle with sgid_index %u", i);
+        handles_try(probe, &attr, "handle with sgid_index %u", i);
     }
     attr.grh.sgid_index = 255;
-    probe_say(handles_try(probe, &attr), "handle with sgid_index 255");
+    handles_try(probe, &attr, "handle with sgid_index 255");
     attr.grh.sgid_index = 0;
     for (i = 0; i < 3; ++i) {
         attr.port_num = i;
-        probe_say(handles_try(probe, &attr), "handle with port %u", i);
+        handles_try(probe, &attr, "handle with port %u", i);
     }
     attr.port_num  = 1;
     attr.is_global = 0;
-    probe_say(handles_try(probe, &attr), "handle without GRH");
+    handles_try(probe, &attr, "handle without GRH");
     attr.is_global = 1;
     attr.dlid      = 7;
-    probe_say(handles_try(probe, &attr), "handle with a LID");
+    handles_try(probe, &attr, "handle with a LID");
     attr.dlid            = 0;
     attr.sl              = 3;
     attr.src_path_bits   = 1;
     attr.grh.hop_limit   = 9;
     attr.grh.flow_label  = 77;
     attr.grh.traffic_class = 5;
-    probe_say(handles_try(probe, &attr), "handle with a service level");
+    handles_try(probe, &attr, "handle with a service level");
     memset(&attr.grh.dgid, 0, sizeof(attr.grh.dgid));
-    probe_say(handles_try(probe, &attr), "handle of the zero GID");
+    handles_try(probe, &attr, "handle of the zero GID");
     attr.grh.dgid.raw[0] = 0xff;
-    probe_say(handles_try(probe, &attr), "handle of a multicast GID");
+    handles_try(probe, &attr, "handle of a multicast GID");
     attr.grh.dgid         = probe->gid;
     attr.grh.dgid.raw[15] = 200;
-    probe_say(handles_try(probe, &attr), "handle of nobody");
+    handles_try(probe, &attr, "handle of nobody");
 }
 
 static void handles_shared(const struct probe *probe)

@@ -17,19 +17,6 @@ static void *huge_map(int prot)
                 0);
 }
 
-/* Register and deregister: the answer. */
-static const char *huge_try(const struct probe *probe, char *at, size_t length,
-                            unsigned access)
-{
-    struct ibv_mr *mr  = ibv_reg_mr(probe->pd, at, length, access);
-    const char *answer = probe_pointer(mr);
-
-    if (mr != NULL) {
-        ibv_dereg_mr(mr);
-    }
-    return answer;
-}
-
 static void huge_ranges(const struct probe *probe, char *at)
 {
     static const struct { const char *name; size_t from, length; } all[] = {
@@ -43,13 +30,12 @@ static void huge_ranges(const struct probe *probe, char *at)
     unsigned i;
 
     for (i = 0; i < sizeof(all) / sizeof(all[0]); ++i) {
-        probe_say(huge_try(probe, at + all[i].from, all[i].length,
-                           IBV_ACCESS_LOCAL_WRITE), "huge pages, %s",
-                  all[i].name);
+        probe_reg(probe, at + all[i].from, all[i].length,
+                  IBV_ACCESS_LOCAL_WRITE, "huge pages, %s", all[i].name);
     }
-    probe_say(huge_try(probe, at, HUGE_PAGE, 0), "huge pages, to be read");
-    probe_say(huge_try(probe, at, HUGE_PAGE, IBV_ACCESS_LOCAL_WRITE |
-                       IBV_ACCESS_HUGETLB), "huge pages, said to be so");
+    probe_reg(probe, at, HUGE_PAGE, 0, "huge pages, to be read");
+    probe_reg(probe, at, HUGE_PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_HUGETLB,
+              "huge pages, said to be so");
 }
 
 /* As a user: a huge page is 512 small ones. */
@@ -64,8 +50,7 @@ static void huge_locked(const struct probe *probe)
     if (mr[0] != NULL) {
         ibv_dereg_mr(mr[0]);
     }
-    probe_say(huge_try(probe, probe->page, 2 * HUGE_PAGE, 1),
-              "huge pages, two");
+    probe_reg(probe, probe->page, 2 * HUGE_PAGE, 1, "huge pages, two");
 }
 
 static void huge_read_only(const struct probe *probe)
@@ -75,8 +60,8 @@ static void huge_read_only(const struct probe *probe)
     if (at == MAP_FAILED) {
         return;
     }
-    probe_say(huge_try(probe, at, HUGE_PAGE, 0), "huge read-only, to be read");
-    probe_say(huge_try(probe, at, HUGE_PAGE, IBV_ACCESS_LOCAL_WRITE),
+    probe_reg(probe, at, HUGE_PAGE, 0, "huge read-only, to be read");
+    probe_reg(probe, at, HUGE_PAGE, IBV_ACCESS_LOCAL_WRITE,
               "huge read-only, to be written");
     munmap(at, (size_t)HUGE_PAGE * HUGE_NUM);
 }
@@ -90,16 +75,16 @@ static void huge_file(const struct probe *probe)
                     fd, 0);
 
     if (at != MAP_FAILED) {
-        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 1), "huge pages of a file");
-        probe_say(huge_try(probe, at + HUGE_PAGE - 4096, 8192, 1),
+        probe_reg(probe, at, 2 * HUGE_PAGE, 1, "huge pages of a file");
+        probe_reg(probe, at + HUGE_PAGE - 4096, 8192, 1,
                   "huge pages of a file, across two");
         probe_say(ftruncate(fd, HUGE_PAGE) ? "no" : "ok",
                   "huge pages of a file, cut short");
-        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 1),
+        probe_reg(probe, at, 2 * HUGE_PAGE, 1,
                   "huge pages of a file, and one that it has no more");
-        probe_say(huge_try(probe, at, 2 * HUGE_PAGE, 0),
+        probe_reg(probe, at, 2 * HUGE_PAGE, 0,
                   "huge pages of a file, and one no more, to be read");
-        probe_say(huge_try(probe, at, HUGE_PAGE, 1),
+        probe_reg(probe, at, HUGE_PAGE, 1,
                   "huge pages of a file, the one that it has");
         munmap(at, 2 * HUGE_PAGE);
     }
@@ -125,7 +110,7 @@ void probe_huge(const struct probe *probe)
 
     mr = ibv_reg_mr(own.pd, own.page, HUGE_PAGE, IBV_ACCESS_LOCAL_WRITE);
     munmap(own.page, (size_t)HUGE_PAGE * HUGE_NUM);
-    probe_say(huge_try(&own, own.page, HUGE_PAGE, 1), "huge pages, unmapped");
+    probe_reg(&own, own.page, HUGE_PAGE, 1, "huge pages, unmapped");
     probe_say(mr ? probe_result(ibv_dereg_mr(mr)) : "none",
               "huge pages, unmapped and deregistered");
     huge_file(probe);

@@ -159,35 +159,35 @@ static void mappings_unmap(struct mappings_kept *kept)
     }
 }
 
-static struct ibv_cq *mappings_cq(const struct probe *probe, const char *name)
+static void mappings_of(const char *name)
 {
-    struct ibv_cq *cq;
     unsigned i;
     char text[32];
 
-    mappings_num = 0;
-    cq           = ibv_create_cq(probe->ctx, 16, NULL, NULL, 0);
     probe_number(mappings_num, "mappings of %s", name);
     for (i = 0; i < mappings_num; ++i) {
         snprintf(text, sizeof(text), "%s's %u", name, i);
         mappings_ask(&mappings[i], text);
     }
+}
+
+static struct ibv_cq *mappings_cq(const struct probe *probe)
+{
+    struct ibv_cq *cq;
+
+    mappings_num = 0;
+    cq           = ibv_create_cq(probe->ctx, 16, NULL, NULL, 0);
+    mappings_of("a CQ");
     return cq;
 }
 
 static struct ibv_qp *mappings_qp(const struct probe *probe, struct ibv_cq *cq)
 {
     struct ibv_qp *qp;
-    unsigned i;
-    char text[32];
 
     mappings_num = 0;
     qp           = probe_qp(probe, cq, IBV_QPT_DRIVER, 16);
-    probe_number(mappings_num, "mappings of a QP");
-    for (i = 0; i < mappings_num; ++i) {
-        snprintf(text, sizeof(text), "a QP's %u", i);
-        mappings_ask(&mappings[i], text);
-    }
+    mappings_of("a QP");
     return qp;
 }
 
@@ -197,13 +197,8 @@ static unsigned mappings_count_qps(const struct probe *probe)
     struct ibv_cq *cq = ibv_create_cq(probe->ctx, 16, NULL, NULL, 0);
     unsigned num, made;
 
-    for (num = 0; num < MAPPINGS_QPS; ++num) {
-        qp[num] = probe_qp(probe, cq, IBV_QPT_DRIVER, 1);
-        if (qp[num] == NULL) {
-            break;
-        }
-    }
-    for (made = num; num > 0; --num) {
+    made = PROBE_FILL(qp, probe_qp(probe, cq, IBV_QPT_DRIVER, 1));
+    for (num = made; num > 0; --num) {
         ibv_destroy_qp(qp[num - 1]);
     }
     ibv_destroy_cq(cq);
@@ -245,7 +240,7 @@ static void mappings_close(const struct probe *probe)
 void probe_mappings(const struct probe *probe)
 {
     struct mappings_kept of_cq, of_qp;
-    struct ibv_cq *cq = mappings_cq(probe, "a CQ");
+    struct ibv_cq *cq = mappings_cq(probe);
     struct ibv_qp *qp;
 
     mappings_keep(&of_cq);

@@ -27,37 +27,23 @@ static const struct { const char *name; unsigned flag; } memory_flags[] = {
 
 enum { MEMORY_FLAGS = sizeof(memory_flags) / sizeof(memory_flags[0]) };
 
-/* Register and deregister: the answer. */
-static const char *memory_try(const struct probe *probe, void *addr,
-                              size_t length, unsigned access)
-{
-    struct ibv_mr *mr  = ibv_reg_mr(probe->pd, addr, length, access);
-    const char *answer = probe_pointer(mr);
-
-    if (mr != NULL) {
-        ibv_dereg_mr(mr);
-    }
-    return answer;
-}
-
 static void memory_access(const struct probe *probe)
 {
     unsigned i, k;
 
-    probe_say(memory_try(probe, probe->page, 4096, 0), "access of no flag");
+    probe_reg(probe, probe->page, 4096, 0, "access of no flag");
     for (i = 0; i < MEMORY_FLAGS; ++i) {
-        probe_say(memory_try(probe, probe->page, 4096, memory_flags[i].flag),
-                  "access %s", memory_flags[i].name);
+        probe_reg(probe, probe->page, 4096, memory_flags[i].flag, "access %s",
+                  memory_flags[i].name);
         for (k = i + 1; k < MEMORY_FLAGS; ++k) {
-            probe_say(memory_try(probe, probe->page, 4096,
-                                 memory_flags[i].flag |
-                                 memory_flags[k].flag), "access %s %s",
+            probe_reg(probe, probe->page, 4096, memory_flags[i].flag |
+                      memory_flags[k].flag, "access %s %s",
                       memory_flags[i].name, memory_flags[k].name);
         }
     }
-    probe_say(memory_try(probe, probe->page, 4096,
-                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-                         IBV_ACCESS_REMOTE_WRITE), "access of three");
+    probe_reg(probe, probe->page, 4096, IBV_ACCESS_LOCAL_WRITE |
+              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
+              "access of three");
 }
 
 static void memory_ranges(const struct probe *probe)
@@ -66,16 +52,16 @@ static void memory_ranges(const struct probe *probe)
     struct ibv_mr *one, *two;
     char local[16];
 
-    probe_say(memory_try(probe, probe->page, 0, 1), "no byte");
-    probe_say(memory_try(probe, probe->page + 5, 1, 1), "one byte");
-    probe_say(memory_try(probe, probe->page, 4097, 1), "a page and a byte");
-    probe_say(memory_try(probe, local, sizeof(local), 1), "of the stack");
-    probe_say(memory_try(probe, own, sizeof(own), 1), "of the program");
-    probe_say(memory_try(probe, NULL, 4096, 1), "the zero page");
-    probe_say(memory_try(probe, (void*)-4096, 8192, 1), "round the end");
-    probe_say(memory_try(probe, (void*)0x7ffffffff000, 1ul << 40, 1),
+    probe_reg(probe, probe->page, 0, 1, "no byte");
+    probe_reg(probe, probe->page + 5, 1, 1, "one byte");
+    probe_reg(probe, probe->page, 4097, 1, "a page and a byte");
+    probe_reg(probe, local, sizeof(local), 1, "of the stack");
+    probe_reg(probe, own, sizeof(own), 1, "of the program");
+    probe_reg(probe, NULL, 4096, 1, "the zero page");
+    probe_reg(probe, (void*)-4096, 8192, 1, "round the end");
+    probe_reg(probe, (void*)0x7ffffffff000, 1ul << 40, 1,
               "beyond the address space");
-    probe_say(memory_try(probe, probe->page, 97ul << 30, 1), "97 GiB");
+    probe_reg(probe, probe->page, 97ul << 30, 1, "97 GiB");
 
     one = ibv_reg_mr(probe->pd, probe->page, 4096, 1);
     two = ibv_reg_mr(probe->pd, probe->page, 4096, 1);
@@ -98,16 +84,11 @@ static void memory_ranges(const struct probe *probe)
 static void memory_iova(const struct probe *probe)
 {
     static const uint64_t iovas[] = { 0, 4096, 1ull << 40, 5, 0x800 };
-    struct ibv_mr *mr;
     unsigned i;
 
     for (i = 0; i < sizeof(iovas) / sizeof(iovas[0]); ++i) {
-        mr = ibv_reg_mr_iova(probe->pd, probe->page, 4096, iovas[i], 1);
-        probe_say(probe_pointer(mr), "iova %#llx",
-                  (unsigned long long)iovas[i]);
-        if (mr != NULL) {
-            ibv_dereg_mr(mr);
-        }
+        PROBE_TRY(ibv_reg_mr_iova(probe->pd, probe->page, 4096, iovas[i], 1),
+                  ibv_dereg_mr, "iova %#llx", (unsigned long long)iovas[i]);
     }
 }
 
@@ -130,14 +111,13 @@ static void memory_kind(const struct probe *probe, const char *name, int prot,
         probe_say(probe_result(-1), "%s: mmap", name);
         return;
     }
-    probe_say(memory_try(probe, addr, 4096, 0), "%s, to be read", name);
-    probe_say(memory_try(probe, addr, 4096, IBV_ACCESS_LOCAL_WRITE),
-              "%s, to be written", name);
-    probe_say(memory_try(probe, addr, 4096, IBV_ACCESS_REMOTE_READ),
+    probe_reg(probe, addr, 4096, 0, "%s, to be read", name);
+    probe_reg(probe, addr, 4096, IBV_ACCESS_LOCAL_WRITE, "%s, to be written",
+              name);
+    probe_reg(probe, addr, 4096, IBV_ACCESS_REMOTE_READ,
               "%s, to be read from afar", name);
     munmap(addr, PROBE_BYTES);
-    probe_say(memory_try(probe, addr, 4096, IBV_ACCESS_LOCAL_WRITE),
-              "%s, unmapped", name);
+    probe_reg(probe, addr, 4096, IBV_ACCESS_LOCAL_WRITE, "%s, unmapped", name);
 }
 
 static void memory_kinds(const struct probe *probe)
@@ -158,24 +138,18 @@ static void memory_kinds(const struct probe *probe)
                 fd);
     memory_kind(probe, "private read-only file", PROT_READ, MAP_PRIVATE, fd);
     munmap(at + 4096, 4096);
-    probe_say(memory_try(probe, at, 3 * 4096, 1), "with a hole");
+    probe_reg(probe, at, 3 * 4096, 1, "with a hole");
     mprotect(at + 8192, 4096, PROT_READ);
-    probe_say(memory_try(probe, at + 8192, 4096, 1), "made read-only");
+    probe_reg(probe, at + 8192, 4096, 1, "made read-only");
     close(fd);
 }
 
-static const char *memory_dmabuf_try(const struct probe *probe, int fd,
-                                     uint64_t offset, size_t length,
-                                     uint64_t iova)
+static void memory_dmabuf_try(const struct probe *probe, int fd,
+                              uint64_t offset, size_t length, uint64_t iova,
+                              const char *question)
 {
-    struct ibv_mr *mr  = ibv_reg_dmabuf_mr(probe->pd, offset, length, iova,
-                                           fd, 1);
-    const char *answer = probe_pointer(mr);
-
-    if (mr != NULL) {
-        ibv_dereg_mr(mr);
-    }
-    return answer;
+    PROBE_TRY(ibv_reg_dmabuf_mr(probe->pd, offset, length, iova, fd, 1),
+              ibv_dereg_mr, "%s", question);
 }
 
 static void memory_dmabuf(const struct probe *probe)
@@ -189,22 +163,21 @@ static void memory_dmabuf(const struct probe *probe)
         return;
     }
     fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
-    probe_say(memory_dmabuf_try(probe, fd, 0, 4096, 0), "dma-buf: a memfd");
-    probe_say(memory_dmabuf_try(probe, -1, 0, 4096, 0), "dma-buf: none");
-    probe_say(memory_dmabuf_try(probe, 0, 0, 4096, 0), "dma-buf: stdin");
+    memory_dmabuf_try(probe, fd, 0, 4096, 0, "dma-buf: a memfd");
+    memory_dmabuf_try(probe, -1, 0, 4096, 0, "dma-buf: none");
+    memory_dmabuf_try(probe, 0, 0, 4096, 0, "dma-buf: stdin");
     create.memfd = fd;
     buf          = (dev < 0) ? -1 : ioctl(dev, UDMABUF_CREATE, &create);
     if (buf < 0) { /* this kernel has none */
         close(fd);
         return;
     }
-    probe_say(memory_dmabuf_try(probe, buf, 0, 4096, 0), "udmabuf");
-    probe_say(memory_dmabuf_try(probe, buf, 4096, 4096, 0), "udmabuf, later");
-    probe_say(memory_dmabuf_try(probe, buf, 1, 1, 1), "udmabuf, byte 1");
-    probe_say(memory_dmabuf_try(probe, buf, 1, 1, 0), "udmabuf, askew");
-    probe_say(memory_dmabuf_try(probe, buf, 0, PROBE_BYTES + 1, 0),
-              "udmabuf, too long");
-    probe_say(memory_dmabuf_try(probe, buf, 0, 0, 0), "udmabuf, no byte");
+    memory_dmabuf_try(probe, buf, 0, 4096, 0, "udmabuf");
+    memory_dmabuf_try(probe, buf, 4096, 4096, 0, "udmabuf, later");
+    memory_dmabuf_try(probe, buf, 1, 1, 1, "udmabuf, byte 1");
+    memory_dmabuf_try(probe, buf, 1, 1, 0, "udmabuf, askew");
+    memory_dmabuf_try(probe, buf, 0, PROBE_BYTES + 1, 0, "udmabuf, too long");
+    memory_dmabuf_try(probe, buf, 0, 0, 0, "udmabuf, no byte");
     close(buf);
     close(dev);
     close(fd);
@@ -251,20 +224,14 @@ static void memory_locked(const struct probe *probe)
     struct ibv_mr *mr[8];
     unsigned num;
 
-    for (num = 0; num < 8; ++num) {
-        mr[num] = ibv_reg_mr(probe->pd, probe->page, 16384, 1);
-        if (mr[num] == NULL) {
-            break;
-        }
-    }
+    num = PROBE_FILL(mr, ibv_reg_mr(probe->pd, probe->page, 16384, 1));
     probe_say((num < 8) ? probe_result(-1) : "ok",
               "registration beyond the limit");
     probe_number(num, "registrations of 16 KiB");
-    probe_say(memory_try(probe, probe->page, 4096, 1), "a page more");
+    probe_reg(probe, probe->page, 4096, 1, "a page more");
     if (num > 0) {
         ibv_dereg_mr(mr[--num]);
-        probe_say(memory_try(probe, probe->page, 4096, 1),
-                  "a page, when one is gone");
+        probe_reg(probe, probe->page, 4096, 1, "a page, when one is gone");
     }
     while (num > 0) {
         ibv_dereg_mr(mr[--num]);
@@ -273,12 +240,8 @@ static void memory_locked(const struct probe *probe)
 
 static void memory_user(const struct probe *probe)
 {
-    struct ibv_cq *cq = ibv_create_cq(probe->ctx, 1024, NULL, NULL, 0);
-
-    probe_say(probe_pointer(cq), "a user's completion queue, memlock 0");
-    if (cq != NULL) {
-        ibv_destroy_cq(cq);
-    }
+    PROBE_TRY(ibv_create_cq(probe->ctx, 1024, NULL, NULL, 0), ibv_destroy_cq,
+              "a user's completion queue, memlock 0");
     memory_locked(probe);
 }
 

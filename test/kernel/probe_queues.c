@@ -29,17 +29,13 @@ static void queues_cq_vectors(const struct probe *probe)
     struct ibv_comp_channel *channel = ibv_create_comp_channel(probe->ctx);
     int vectors[] = { -1, 0, probe->ctx->num_comp_vectors - 1,
                       probe->ctx->num_comp_vectors, 1000 };
-    struct ibv_cq *cq;
+    static const char *const names[] = { "-1", "0", "last", "last + 1",
+                                         "1000" };
     unsigned i;
 
     for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); ++i) {
-        cq = ibv_create_cq(probe->ctx, 16, NULL, channel, vectors[i]);
-        probe_say(probe_pointer(cq), "CQ on vector %s",
-                  (i == 0) ? "-1" : (i == 1) ? "0" : (i == 2) ? "last" :
-                  (i == 3) ? "last + 1" : "1000");
-        if (cq != NULL) {
-            ibv_destroy_cq(cq);
-        }
+        PROBE_TRY(ibv_create_cq(probe->ctx, 16, NULL, channel, vectors[i]),
+                  ibv_destroy_cq, "CQ on vector %s", names[i]);
     }
     probe_say(probe_result(ibv_destroy_comp_channel(channel)),
               "channel destroyed");
@@ -49,26 +45,22 @@ static void queues_cq_ex(const struct probe *probe)
 {
     struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
     struct efadv_cq_init_attr efa   = { 0 };
-    struct ibv_cq_ex *cq;
     unsigned bit;
 
-    for (bit = 0; bit < 14; ++bit) {
-        attr.wc_flags = 1ull << bit;
-        cq            = efadv_create_cq(probe->ctx, &attr, &efa, sizeof(efa));
-        probe_say(probe_pointer(cq), "CQ with wc_flags bit %u", bit);
-        if (cq != NULL) {
-            ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
-        }
+    for (bit = 0; bit < 17; ++bit) {
+        attr.wc_flags = (bit < 14) ? 1ull << bit : 0;
+        efa.wc_flags  = (bit < 14) ? 0 : 1ull << (bit - 14);
+        PROBE_TRY(ibv_cq_ex_to_cq(efadv_create_cq(probe->ctx, &attr, &efa,
+                                                  sizeof(efa))),
+                  ibv_destroy_cq, "CQ with %swc_flags bit %u",
+                  (bit < 14) ? "" : "efa ", (bit < 14) ? bit : bit - 14);
     }
-    attr.wc_flags = 0;
-    for (bit = 0; bit < 3; ++bit) {
-        efa.wc_flags = 1ull << bit;
-        cq           = efadv_create_cq(probe->ctx, &attr, &efa, sizeof(efa));
-        probe_say(probe_pointer(cq), "CQ with efa wc_flags bit %u", bit);
-        if (cq != NULL) {
-            ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
-        }
-    }
+}
+
+static void queues_full(unsigned num, unsigned max, const char *what)
+{
+    probe_say((num < max) ? probe_result(-1) : "ok", "one %s too many", what);
+    probe_number(num, "%ss", what);
 }
 
 /* How many there can be */
@@ -79,39 +71,21 @@ static void queues_limits(const struct probe *probe)
     static struct ibv_pd *pd[300];
     unsigned num;
 
-    for (num = 0; num < 600; ++num) {
-        cq[num] = ibv_create_cq(probe->ctx, 1, NULL, NULL, 0);
-        if (cq[num] == NULL) {
-            break;
-        }
-    }
-    probe_say((num < 600) ? probe_result(-1) : "ok", "one CQ too many");
-    probe_number(num, "CQs");
+    num = PROBE_FILL(cq, ibv_create_cq(probe->ctx, 1, NULL, NULL, 0));
+    queues_full(num, 600, "CQ");
     while (num > 1) {
         ibv_destroy_cq(cq[--num]);
     }
-    for (num = 0; num < 300; ++num) {
-        qp[num] = probe_qp(probe, cq[0], IBV_QPT_DRIVER, 1);
-        if (qp[num] == NULL) {
-            break;
-        }
-    }
-    probe_say((num < 300) ? probe_result(-1) : "ok", "one QP too many");
-    probe_number(num, "QPs");
+    num = PROBE_FILL(qp, probe_qp(probe, cq[0], IBV_QPT_DRIVER, 1));
+    queues_full(num, 300, "QP");
     probe_say(probe_result(ibv_destroy_cq(cq[0])), "CQ before its QPs");
     probe_say(probe_result(ibv_dealloc_pd(probe->pd)), "PD before its QPs");
     while (num > 0) {
         ibv_destroy_qp(qp[--num]);
     }
     probe_say(probe_result(ibv_destroy_cq(cq[0])), "CQ after its QPs");
-    for (num = 0; num < 300; ++num) {
-        pd[num] = ibv_alloc_pd(probe->ctx);
-        if (pd[num] == NULL) {
-            break;
-        }
-    }
-    probe_say((num < 300) ? probe_result(-1) : "ok", "one PD too many");
-    probe_number(num, "PDs");
+    num = PROBE_FILL(pd, ibv_alloc_pd(probe->ctx));
+    queues_full(num, 300, "PD");
     while (num > 0) {
         ibv_dealloc_pd(pd[--num]);
     }
@@ -172,16 +146,12 @@ static void queues_qp_types(const struct probe *probe, struct ibv_cq *cq)
         .send_cq = cq, .recv_cq = cq,
         .cap = { 1, 1, 1, 1, 0 },
     };
-    struct ibv_qp *qp;
     unsigned i;
 
     for (i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
         attr.qp_type = types[i];
-        qp           = ibv_create_qp(probe->pd, &attr);
-        probe_say(probe_pointer(qp), "QP of type %d", types[i]);
-        if (qp != NULL) {
-            ibv_destroy_qp(qp);
-        }
+        PROBE_TRY(ibv_create_qp(probe->pd, &attr), ibv_destroy_qp,
+                  "QP of type %d", types[i]);
     }
 }
 
