@@ -494,8 +494,6 @@ suite_run() {
     check on_hardware 120 on_hardware
     full && check on_hardware_without_efa 120 on_hardware_without_efa
     check cpu_copy 30 cpu_copy
-    check cpu_mutant 60 cpu_mutant cpu
-    check cpu_mutant_message 60 cpu_mutant cpu-message --peer-memory --no-dmabuf
     # shellcheck disable=SC2086
     check reuse_dmabuf 60 reuse $NEW dmabuf
     # shellcheck disable=SC2086
@@ -505,7 +503,6 @@ suite_run() {
     # our own registration cache, which is for these
     # shellcheck disable=SC2086
     UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
-    check reuse_mutant 60 reuse_mutant
     # shellcheck disable=SC2086
     check killed 60 killed $NEW dmabuf
     # shellcheck disable=SC2086

@@ -90,71 +90,16 @@ huge() {
         skip_here "this kernel gives no huge pages"
     for i in 0 1 2 3; do
         echo "probe efa$i"
-        probe_here "efa$i" "$BUILD" huge || fail "the probe: status $?"
+        probe_here "efa$i" huge || fail "the probe: status $?"
     done | answers_of - >"$CHECK_LOG.efasim"
     compare huge "$BUILD/kernel/answers" "$CHECK_LOG.efasim" || exit 1
 }
 
-# probe_here GENERATION [FOLDER [GROUP]]: under efasim (of FOLDER), with the
-# programs that the guest has
+# probe_here GENERATION [GROUP]: under efasim, with the programs that the guest has
 probe_here() {
     "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" sid -- \
-        "${2:-$BUILD}/bin/efasim" run --comp-vectors 2 --device "$1" -- \
-        "$BUILD/test/kernel/probe" rdmap0s6 "${@:3}" 2>/dev/null
-}
-
-# mutant NAME FILE FROM TO: efasim whose driver has one line changed, in a folder
-# of its own, which it prints.
-mutant() {
-    local dir=$BUILD/kernel/mutant-$1 source=$TEST_DIR/../src
-    local file=$source/efasim/driver/$2 objects
-    mkdir -p "$dir/bin" "$dir/lib"
-    [ "$(grep -cF "$3" "$file")" = 1 ] || fail "$2 has not one line with $3"
-    awk -v from="$3" -v to="$4" '
-        (at = index($0, from)) {
-            $0 = substr($0, 1, at - 1) to substr($0, at + length(from))
-        }
-        { print }' "$file" >"$dir/$2"
-    mapfile -t objects < <(find "$BUILD/src/efasim" "$BUILD/src/files" \
-        -name 'lib_libefasim_so-*.o' ! -name "lib_libefasim_so-${2%.c}.o")
-    # the other file of that name is the engine's or the fabric's
-    mapfile -t -O ${#objects[@]} objects < <(find "$BUILD/src/efasim/engine" \
-        "$BUILD/src/efasim/fabric" -name "lib_libefasim_so-${2%.c}.o")
-    cp "$BUILD/bin/efasim" "$dir/bin/" &&
-        "${CC:-cc}" -std=gnu11 -O1 -fPIC -fvisibility=hidden -D_GNU_SOURCE \
-            -I"$source" -I"$source/efasim/driver" -shared -pthread \
-            -Wl,-z,nodelete "$dir/$2" "${objects[@]}" -ldl \
-            -o "$dir/lib/libefasim.so" >&2 || fail "the mutant $1 is not built"
-    echo "$dir"
-}
-
-# found FOLDER: whether the probe tells this efasim from the kernel
-found() {
-    {
-        echo "probe efa1"
-        probe_here efa1 "$1"
-    } | answers_of - >"$CHECK_LOG.mutant"
-    grep '^efa1 ' "$BUILD/kernel/answers" >"$CHECK_LOG.kernel"
-    compare rest "$CHECK_LOG.kernel" "$CHECK_LOG.mutant" |
-        grep -E '^(efasim|the kernel): '
-}
-
-# The probe finds single-line faults in efasim's driver, and none without.
-mutants() {
-    local dir
-    [ -s "$BUILD/kernel/answers" ] || skip_here \
-        "no virtual machine can be had: no answers of the kernel"
-    ! found "$BUILD" || fail "differences without a mutant"
-    while IFS='|' read -r name file from to; do
-        dir=$(mutant "$name" "$file" "$from" "$to") || { echo "$dir"; exit 1; }
-        echo "$name:"
-        found "$dir" || fail "the mutant $name was not found"
-        rm -rf "$dir"
-    done <<'END'
-memlock|mr_cmds.c|return -EPERM;|return -ENOMEM;
-psn|qp_state.c|{ 1, SIM_QPA_SQ_PSN, QPA_RUN|{ 1, 0, QPA_RUN
-index|pd_cmds.c|sgid_index != 0|sgid_index > 3
-END
+        "$BUILD/bin/efasim" run --comp-vectors 2 --device "$1" -- \
+        "$BUILD/test/kernel/probe" rdmap0s6 "${@:2}" 2>/dev/null
 }
 
 # answers_of FILE: with the generation before each question
@@ -248,7 +193,6 @@ suite_run() {
     CHECKS='' check parts 420 parts
     check answers 240 answers
     alone huge 60 huge
-    check mutants 90 mutants
     check tools 300 guest_checks guest_tools.sh 21 --function efa2 \
         --function efa0 --function efa1 --function efa3 --function efa2
     check faults 150 faults
