@@ -69,7 +69,6 @@ python3-venv        file /usr/lib/python3*/ensurepip/__init__.py
 python3-yaml        file /usr/lib/python3/dist-packages/yaml/__init__.py
 debhelper           command dh
 dpkg-dev            command dpkg-source
-nodejs              command node
 lintian             command lintian
 rpm                 command rpmbuild
 qemu-user-static    command qemu-aarch64-static
