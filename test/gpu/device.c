@@ -20,7 +20,7 @@ static void *gpu_library(void)
     return library;
 }
 
-void *gpu_call(const char *name)
+static void *gpu_call(const char *name)
 {
     void *call = dlsym(gpu_library(), name);
 

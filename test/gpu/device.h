@@ -19,9 +19,6 @@ typedef struct gpu_copied {
 /* Make device `index` this thread's. @return 0, -1. */
 int gpu_open(int index);
 
-/* The driver's call of that name; ends the program if there is none. */
-void *gpu_call(const char *name);
-
 /* Device memory. NULL: there is none left, after a line. */
 void *gpu_malloc(size_t size);
 int   gpu_free(void *ptr);

@@ -27,7 +27,7 @@ test_gpu_cudart_sources = test/gpu/cuda/cudart.c
 test_gpu_cudart_ldflags = $(gpu_ldflags) \
 	-Wl,--version-script=$(srcdir)/test/gpu/cuda
 EXTRA_DIST += test/gpu/cuda/cudart12.map test/gpu/cuda/cudart13.map \
-	test/gpu/facts.txt test/gpu/on-hardware.sh \
+	test/gpu/facts.txt test/gpu/gpu_facts.py test/gpu/on-hardware.sh \
 	test/gpu/pictures.py test/gpu/ucx.sh \
 	test/gpu/python/device_memory.py test/gpu/python/nixl_vram.py \
 	test/gpu/python/ucx_near.py test/gpu/python/ucxx_device.py
@@ -52,11 +52,6 @@ check_PROGRAMS += test/ucp_gpu
 test_ucp_gpu_SOURCES = $(test_apps_common) test/gpu/ucp_gpu.c \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
-
-check_PROGRAMS += test/gpu_facts
-test_gpu_facts_SOURCES = test/gpu/gpu_facts.c test/gpu/device.c \
-	test/gpu/device.h test/gpu/cuda/cuda_abi.h
-test_gpu_facts_LDADD   = -ldl
 
 # By MPI's compiler wrapper, hence a rule of its own.
 test_mpi_gpu_sources = $(srcdir)/test/gpu/mpi_gpu.c $(srcdir)/test/gpu/device.c \

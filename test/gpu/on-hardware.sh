@@ -36,7 +36,7 @@ wrong() {
     failed=1
 }
 
-for file in bin/srdrun bin/srd_info bin/efasim test/ucp_gpu test/gpu_facts; do
+for file in bin/srdrun bin/srd_info bin/efasim test/ucp_gpu; do
     [ -x "$build/$file" ] || {
         echo "$build/$file is not built: ./contrib/test.sh --build" >&2
         exit 2
@@ -61,7 +61,7 @@ else
     }
     # A real GPU's dma-bufs are no memory that the emulated EFA can map, so each
     # registration would fail; without dma-bufs UCX copies.
-    "$build/test/gpu_facts" --emulated || export EFASIM_DMABUF=0
+    "$here/gpu_facts.py" --emulated || export EFASIM_DMABUF=0
     # while nobody is there the emulated fabric forgets what it has counted
     "$build/bin/efasim" run --node 0 -- sleep 7200 &
     holder=$!
@@ -74,7 +74,7 @@ on 0 "$build/bin/srdrun" "$build/bin/srd_info" --check >"$logs/check" 2>&1
 grep -E 'GPU|fail|warn|device' "$logs/check"
 
 say "facts of the driver (< the emulated one, > this one)"
-"$build/test/gpu_facts" >"$logs/facts" 2>&1 || wrong "gpu_facts"
+"$here/gpu_facts.py" >"$logs/facts" 2>&1 || wrong "gpu_facts.py"
 diff "$here/facts.txt" "$logs/facts" && echo "no difference"
 
 # pair NAME OPTION...: the program in two processes.
