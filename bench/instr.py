@@ -11,7 +11,7 @@ one is more than 1.6 of the other.
 emulated device, UCT's dispatch and libc are not counted. Counts repeat exactly. Each
 has a bound, a little above what it was last: --check fails when one is exceeded by
 more than INSTR_MARGIN per cent (default: 0; the bounds are those of gcc 12 at -O2 on
-x86-64). INSTR_KEEP=1 keeps what callgrind wrote, for bench/instr_where.py."""
+x86-64). INSTR_KEEP=1 keeps what callgrind wrote, for callgrind_annotate."""
 import argparse
 import concurrent.futures
 import glob

@@ -1,20 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what callgrind counted of phases of bench/instr.
+"""Reads what callgrind counted of phases of bench/instr and bench/twins.
 
-usage: instr_where.py OUT PHASE MODULE OPERATIONS [FUNCTION]
-    per function of MODULE, and, of the one named, per instruction
-
-OUT comes from callgrind with --dump-instr=yes --separate-callers=60 and a
+A file comes from callgrind with --dump-instr=yes --separate-callers=60 and a
 --toggle-collect for each phase, which is a function (bench_*): callgrind then
 names a function with all its callers, by which its phase is told.
-
-Functions are those of the module's symbol table, so what was inlined counts
-where it runs. Their numbers are divided by OPERATIONS.
 """
 import re
-import subprocess
-import sys
 
 TRANSPORT, VERBS = "libuct_srd", "libefa.so|libibverbs"
 HOOK = "hook_poll_cq"  # of the emulated device
@@ -94,46 +85,3 @@ class Profile:
         costs = self.costs[phase]
         return (sum(costs.get(entry, 0) for entry in inside) -
                 sum(costs.get(entry, 0) for entry in hook))
-
-
-def listing(module):
-    """(function, [(address, text)]) of a module, in order."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", module],
-                          check=True, capture_output=True, text=True).stdout
-    functions = []
-    for line in text.splitlines():
-        match = re.match(r"[0-9a-f]+ <(.*)>:", line)
-        if match:
-            functions.append((match.group(1), []))
-        match = re.match(r" *([0-9a-f]+):\t(.*)", line)
-        if match:
-            functions[-1][1].append((int(match.group(1), 16), match.group(2)))
-    return functions
-
-
-def show(costs, module, count, wanted=None):
-    base, totals = module.rsplit("/", 1)[-1], []
-    found = {address: cost for (name, address), cost in costs.items()
-             if name.endswith(base)}
-    for name, body in listing(module):
-        total = sum(found.get(address, 0) for address, _ in body)
-        if not total:
-            continue
-        totals.append((total, name))
-        for address, text in body if name == wanted else []:
-            if address in found:
-                print(f"{found[address] / count:8.3f}  {text}")
-    for total, name in sorted(totals, reverse=True):
-        print(f"{total / count:8.2f}  {name}")
-    print(f"{sum(found.values()) / count:8.2f}  in all")
-
-
-def main():
-    if len(sys.argv) not in (5, 6):
-        sys.exit(__doc__)
-    path, phase, module, operations, *function = sys.argv[1:]
-    show(Profile(path, [phase]).costs[phase], module, float(operations), *function)
-
-
-if __name__ == "__main__":
-    main()
