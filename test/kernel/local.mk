@@ -21,18 +21,10 @@ test_kernel_far_CFLAGS = $(BASE_CFLAGS)
 test_kernel_far_LDFLAGS =
 test_kernel_far_LDADD = -lefa -libverbs
 
-# Built by MPI's compiler wrapper, as test/mpi_check.
 kernel_built = test/kernel/probe test/kernel/far
 if HAVE_MPI
-check_DATA += test/kernel/ring
-kernel_built += test/kernel/ring
+kernel_built += test/mpi_check
 endif
-test/kernel/ring: $(srcdir)/test/kernel/ring.c
-	@$(MKDIR_P) test/kernel
-	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -o $@ \
-	    $(srcdir)/test/kernel/ring.c
-CLEANFILES += test/kernel/ring
-EXTRA_DIST += test/kernel/ring.c
 
 # Suite kernel alone needs no more: "make all kernel-programs".
 kernel-programs: all
