@@ -12,8 +12,7 @@
 # A round is made of seed and number alone, so SOAK_SEED and SOAK_ROUND replay
 # it (again and again); the scheduling between processes is the kernel's.
 
-SOAK_PROGRAMS='read send send_lat ud write verbs bytes bytes bytes pingpong
-               dgram mpi killed'
+SOAK_PROGRAMS='read send ud write verbs bytes bytes bytes killed'
 
 # ------------------------------------------------------------ what a round is
 
@@ -64,11 +63,6 @@ soak_choose() {
 
 # ------------------------------------------------------------ its programs
 
-soak_no_server() {
-    kill "$1" 2>/dev/null
-    fail "the server did not listen"
-}
-
 # soak_two SERVER_HOST CLIENT_HOST PORT COMMAND...: the client's command gets
 # 127.0.0.1, or what is in $SOAK_CLIENT, as its last arguments.
 soak_two() {
@@ -76,7 +70,10 @@ soak_two() {
     shift 3
     "${SOAK_RUN[@]}" --node "$a" -- "$@" &
     pid=$!
-    wait_listen "$port" "$pid" || soak_no_server "$pid"
+    wait_listen "$port" "$pid" || {
+        kill "$pid" 2>/dev/null
+        fail "the server did not listen"
+    }
     "${SOAK_RUN[@]}" --node "$b" -- "$@" "${SOAK_CLIENT:-127.0.0.1}" ||
         status=$?
     [ $status -eq 0 ] || kill "$pid" 2>/dev/null
@@ -97,35 +94,26 @@ soak_killed() {
     true
 }
 
+# soak_perftest HOST HOST PROGRAM KIND BYTES COUNT: for soak_program, whose port it has,
+# and whose payload it sets.
+soak_perftest() {
+    soak_two "$1" "$2" "$port" "$3" -c "$4" -d rdmap0s6 -x 0 -p "$port" -s "$5" -n "$6"
+    payload=$(($5 * $6))
+}
+
 # soak_program PROGRAM HOST HOST PORT SIZE NUMBER SEED: one line of the choice.
 # Its last line of output is "payload BYTES", which must have crossed at least.
 soak_program() {
     local name=$1 a=$2 b=$3 port=$4 size=$5 number=$6 seed=$7
-    local verbs=(-d rdmap0s6 -x 0 -p "$port") bytes=$((size % 8192 + 2))
-    local payload=0
+    local bytes=$((size % 8192 + 2)) payload=0
     # others may have taken it since the choice
     until ! port_listens "$port"; do port=$((port + 1)); done
     case $name in
-    read)
-        soak_two "$a" "$b" "$port" ib_read_bw -c SRD "${verbs[@]}" \
-            -s "$size" -n 200
-        payload=$((size * 200))
-        ;;
-    send)
-        soak_two "$a" "$b" "$port" ib_send_bw -c SRD "${verbs[@]}" \
-            -s $bytes -n 2000
-        payload=$((bytes * 2000))
-        ;;
-    send_lat)
-        soak_two "$a" "$b" "$port" ib_send_lat -c SRD "${verbs[@]}" \
-            -s $bytes -n 300
-        payload=$((bytes * 300))
-        ;;
+    read) soak_perftest "$a" "$b" ib_read_bw SRD "$size" 200 ;;
+    send) soak_perftest "$a" "$b" ib_send_bw SRD $bytes 2000 ;;
     ud)
         SOAK_RUN+=(--device efa2)
-        soak_two 6 7 "$port" ib_send_lat -c UD "${verbs[@]}" \
-            -s $((bytes / 2)) -n 300
-        payload=$((bytes / 2 * 300))
+        soak_perftest 6 7 ib_send_lat UD $((bytes / 2)) 300
         ;;
     write)
         if ! "$CHROOT" --made 13 || [ -n "${SRD_SANITIZE-}" ]; then
@@ -133,9 +121,7 @@ soak_program() {
             return
         fi
         SOAK_RUN=(with_release 13 "${SOAK_RUN[@]}" --device efa2)
-        soak_two 6 7 "$port" ib_write_bw -c SRD "${verbs[@]}" \
-            -s "$size" -n 200
-        payload=$((size * 200))
+        soak_perftest 6 7 ib_write_bw SRD "$size" 200
         ;;
     verbs)
         "${SOAK_RUN[@]}" --node "$a" -- "$BUILD/test/gtest_verbs" \
@@ -152,47 +138,12 @@ soak_program() {
             --timeout 60
         payload=$(bytes_checked "$SOAK_OUT")
         ;;
-    pingpong)
-        SOAK_CLIENT=-P soak_pingpong rdm "$a" "$b" "$port" "$bytes"
-        payload=$((bytes * 40))
-        ;;
-    dgram)
-        SOAK_RUN+=(--device efa2)
-        soak_pingpong dgram 6 7 "$port" $((bytes / 2))
-        payload=$((bytes / 2 * 40))
-        ;;
-    mpi)
-        soak_mpi
-        payload=65536
-        ;;
     killed)
         soak_killed "$a" "$b" "$port" ib_send_bw -c SRD -d rdmap0s6 -x 0 \
             -p "$port" -s $bytes -D 20
         ;;
     esac || exit 1
     echo "payload $payload"
-}
-
-# libfabric's client has the port behind another option than its server.
-soak_pingpong() {
-    local options=(-p efa -e "$1" -I 20 -S "$5" -c) pid
-    "${SOAK_RUN[@]}" --node "$2" -- fi_pingpong "${options[@]}" -B "$4" &
-    pid=$!
-    wait_listen "$4" $pid || soak_no_server $pid
-    "${SOAK_RUN[@]}" --node "$3" -- fi_pingpong "${options[@]}" -P "$4" \
-        127.0.0.1 || fail "client: status $?"
-    wait $pid || fail "server: status $?"
-    ! grep -qiE 'error|mismatch|integrity' "$SOAK_OUT" || fail "an error line"
-}
-
-soak_mpi() {
-    local run=(mpirun -np 4 --oversubscribe --mca pml cm --mca mtl ofi
-        --mca btl self --mca mtl_ofi_provider_include efa
-        --mca opal_common_ofi_provider_include efa)
-    [ "$(id -u)" -ne 0 ] || run+=(--allow-run-as-root)
-    "${run[@]}" "${SOAK_RUN[@]}" --per-node 1 -- \
-        "$BUILD/test/mpi_check" all 65536 || fail "mpirun: status $?"
-    grep -q '^ok 4 ranks' "$SOAK_OUT" || fail "no ok line"
 }
 
 # ------------------------------------------------------------ rounds
@@ -329,7 +280,7 @@ soak_inside() {
 # soak SECONDS
 soak() {
     local seed=${SOAK_SEED:-$RANDOM}
-    need ib_read_bw ib_send_bw ib_send_lat fi_pingpong mpirun
+    need ib_read_bw ib_send_bw ib_send_lat
     echo "SOAK_SEED=$seed"
     nothing_left "$EFASIM" run --fabric "s$$" -- "$SUITE_SCRIPT" --call \
         "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" soak_inside "$1" "$seed"
