@@ -17,55 +17,22 @@ struct gpu_event {
     int asked;
 };
 
-GPU_EXPORT CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size)
-{
-    return gpu_copy(dst, src, size);
-}
+#define GPU_COPY(_name, _version, _dst, _src) \
+    GPU_EXPORT CUresult _name##_version(_dst dst, _src src, size_t size) \
+    { \
+        return gpu_copy((uintptr_t)dst, (uintptr_t)src, size); \
+    } \
+    GPU_EXPORT CUresult _name##Async##_version(_dst dst, _src src, \
+                                               size_t size, CUstream stream) \
+    { \
+        (void)stream; \
+        return gpu_copy((uintptr_t)dst, (uintptr_t)src, size); \
+    }
 
-GPU_EXPORT CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src,
-                                  size_t size, CUstream stream)
-{
-    (void)stream;
-    return gpu_copy(dst, src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src,
-                                    size_t size)
-{
-    return gpu_copy(dst, (uintptr_t)src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
-{
-    return gpu_copy((uintptr_t)dst, src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src,
-                                    size_t size)
-{
-    return gpu_copy(dst, src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src,
-                                         size_t size, CUstream stream)
-{
-    (void)stream;
-    return gpu_copy(dst, (uintptr_t)src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src,
-                                         size_t size, CUstream stream)
-{
-    (void)stream;
-    return gpu_copy((uintptr_t)dst, src, size);
-}
-
-GPU_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src,
-                                         size_t size, CUstream stream)
-{
-    (void)stream;
-    return gpu_copy(dst, src, size);
-}
+GPU_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr)
+GPU_COPY(cuMemcpyHtoD, _v2, CUdeviceptr, const void*)
+GPU_COPY(cuMemcpyDtoH, _v2, void*, CUdeviceptr)
+GPU_COPY(cuMemcpyDtoD, _v2, CUdeviceptr, CUdeviceptr)
 
 GPU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value,
                                   size_t count)

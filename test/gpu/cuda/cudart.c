@@ -49,11 +49,18 @@ static cudaError_t runtime_start(void)
     return (ret != CUDA_SUCCESS) ? ret : cuCtxSetCurrent(context);
 }
 
-#define RUNTIME_CALL(_call) \
-    do { \
+/* A call of the driver's, behind the start of the runtime, or at once. */
+#define RUNTIME(_name, _args, _call) \
+    GPU_EXPORT cudaError_t _name _args \
+    { \
         cudaError_t _ret = runtime_start(); \
         return (_ret != CUDA_SUCCESS) ? _ret : (_call); \
-    } while (0)
+    }
+#define FORWARD(_name, _args, _call) \
+    GPU_EXPORT cudaError_t _name _args \
+    { \
+        return (_call); \
+    }
 
 GPU_EXPORT cudaError_t cudaSetDevice(int device)
 {
@@ -64,10 +71,7 @@ GPU_EXPORT cudaError_t cudaSetDevice(int device)
     return ret ? ret : cuCtxSetCurrent(context);
 }
 
-GPU_EXPORT cudaError_t cudaGetDevice(int *device)
-{
-    RUNTIME_CALL(cuCtxGetDevice(device));
-}
+RUNTIME(cudaGetDevice, (int *device), cuCtxGetDevice(device))
 
 GPU_EXPORT cudaError_t cudaGetDeviceCount(int *count)
 {
@@ -76,10 +80,7 @@ GPU_EXPORT cudaError_t cudaGetDeviceCount(int *count)
     return ret ? ret : cuDeviceGetCount(count);
 }
 
-GPU_EXPORT cudaError_t cudaDeviceSynchronize(void)
-{
-    RUNTIME_CALL(CUDA_SUCCESS);
-}
+RUNTIME(cudaDeviceSynchronize, (void), CUDA_SUCCESS)
 
 GPU_EXPORT cudaError_t cudaMalloc(void **ptr, size_t size)
 {
@@ -100,20 +101,10 @@ GPU_EXPORT cudaError_t cudaMallocManaged(void **ptr, size_t size,
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-GPU_EXPORT cudaError_t cudaFree(void *ptr)
-{
-    RUNTIME_CALL(cuMemFree_v2((uintptr_t)ptr));
-}
-
-GPU_EXPORT cudaError_t cudaHostAlloc(void **ptr, size_t size, unsigned flags)
-{
-    RUNTIME_CALL(cuMemHostAlloc(ptr, size, flags));
-}
-
-GPU_EXPORT cudaError_t cudaFreeHost(void *ptr)
-{
-    RUNTIME_CALL(cuMemFreeHost(ptr));
-}
+RUNTIME(cudaFree, (void *ptr), cuMemFree_v2((uintptr_t)ptr))
+RUNTIME(cudaHostAlloc, (void **ptr, size_t size, unsigned flags),
+        cuMemHostAlloc(ptr, size, flags))
+RUNTIME(cudaFreeHost, (void *ptr), cuMemFreeHost(ptr))
 
 GPU_EXPORT cudaError_t cudaHostGetDevicePointer(void **device, void *host,
                                                 unsigned flags)
@@ -123,70 +114,34 @@ GPU_EXPORT cudaError_t cudaHostGetDevicePointer(void **device, void *host,
     return CUDA_SUCCESS;
 }
 
-GPU_EXPORT cudaError_t cudaHostRegister(void *ptr, size_t size,
-                                        unsigned flags)
-{
-    RUNTIME_CALL(cuMemHostRegister_v2(ptr, size, flags));
-}
-
-GPU_EXPORT cudaError_t cudaHostUnregister(void *ptr)
-{
-    RUNTIME_CALL(cuMemHostUnregister(ptr));
-}
+RUNTIME(cudaHostRegister, (void *ptr, size_t size, unsigned flags),
+        cuMemHostRegister_v2(ptr, size, flags))
+RUNTIME(cudaHostUnregister, (void *ptr), cuMemHostUnregister(ptr))
 
 GPU_EXPORT cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t size,
                                        int kind, CUstream stream)
 {
+    cudaError_t ret = runtime_start();
+
     (void)kind;
-    RUNTIME_CALL(cuMemcpyAsync((uintptr_t)dst, (uintptr_t)src, size, stream));
+    return ret ? ret : cuMemcpyAsync((uintptr_t)dst, (uintptr_t)src, size,
+                                     stream);
 }
 
-GPU_EXPORT cudaError_t cudaMemcpy(void *dst, const void *src, size_t size,
-                                  int kind)
-{
-    return cudaMemcpyAsync(dst, src, size, kind, NULL);
-}
-
-GPU_EXPORT cudaError_t cudaMemset(void *ptr, int value, size_t count)
-{
-    RUNTIME_CALL(cuMemsetD8_v2((uintptr_t)ptr, value, count));
-}
-
-GPU_EXPORT cudaError_t cudaStreamCreateWithFlags(CUstream *stream,
-                                                 unsigned flags)
-{
-    RUNTIME_CALL(cuStreamCreate(stream, flags));
-}
-
-GPU_EXPORT cudaError_t cudaStreamDestroy(CUstream stream)
-{
-    return cuStreamDestroy_v2(stream);
-}
-
-GPU_EXPORT cudaError_t cudaStreamSynchronize(CUstream stream)
-{
-    return cuStreamSynchronize(stream);
-}
-
-GPU_EXPORT cudaError_t cudaEventCreateWithFlags(CUevent *event, unsigned flags)
-{
-    RUNTIME_CALL(cuEventCreate(event, flags));
-}
-
-GPU_EXPORT cudaError_t cudaEventDestroy(CUevent event)
-{
-    return cuEventDestroy_v2(event);
-}
-
-GPU_EXPORT cudaError_t cudaEventRecord(CUevent event, CUstream stream)
-{
-    return cuEventRecord(event, stream);
-}
-
-GPU_EXPORT cudaError_t cudaEventQuery(CUevent event)
-{
-    return cuEventQuery(event);
-}
+FORWARD(cudaMemcpy, (void *dst, const void *src, size_t size, int kind),
+        cudaMemcpyAsync(dst, src, size, kind, NULL))
+RUNTIME(cudaMemset, (void *ptr, int value, size_t count),
+        cuMemsetD8_v2((uintptr_t)ptr, value, count))
+RUNTIME(cudaStreamCreateWithFlags, (CUstream *stream, unsigned flags),
+        cuStreamCreate(stream, flags))
+FORWARD(cudaStreamDestroy, (CUstream stream), cuStreamDestroy_v2(stream))
+FORWARD(cudaStreamSynchronize, (CUstream stream), cuStreamSynchronize(stream))
+RUNTIME(cudaEventCreateWithFlags, (CUevent *event, unsigned flags),
+        cuEventCreate(event, flags))
+FORWARD(cudaEventDestroy, (CUevent event), cuEventDestroy_v2(event))
+FORWARD(cudaEventRecord, (CUevent event, CUstream stream),
+        cuEventRecord(event, stream))
+FORWARD(cudaEventQuery, (CUevent event), cuEventQuery(event))
 
 GPU_EXPORT cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 {

@@ -102,7 +102,6 @@ GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
 
 /* The answer of a driver for such a device. */
 #define GPU_MISSING(_name) \
-    GPU_EXPORT CUresult _name(void); \
     GPU_EXPORT CUresult _name(void) \
     { \
         return CUDA_ERROR_NOT_SUPPORTED; \
@@ -110,7 +109,6 @@ GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
 
 /* The same behind hooked.c */
 #define GPU_MISSING_HOOKED(_name) \
-    CUresult gpu_##_name(void); \
     CUresult gpu_##_name(void) \
     { \
         return CUDA_ERROR_NOT_SUPPORTED; \

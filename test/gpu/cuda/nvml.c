@@ -9,45 +9,38 @@ enum {
 };
 
 #define NVML_MISSING(_name) \
-    GPU_EXPORT int _name(void); \
     GPU_EXPORT int _name(void) \
     { \
         return NVML_ERROR_NOT_SUPPORTED; \
     }
 
-GPU_EXPORT int nvmlInit_v2(void);
 GPU_EXPORT int nvmlInit_v2(void)
 {
     return 0;
 }
 
-GPU_EXPORT int nvmlInitWithFlags(unsigned flags);
 GPU_EXPORT int nvmlInitWithFlags(unsigned flags)
 {
     (void)flags;
     return 0;
 }
 
-GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
 GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
 {
     *count = 1;
     return 0;
 }
 
-GPU_EXPORT int nvmlShutdown(void);
 GPU_EXPORT int nvmlShutdown(void)
 {
     return 0;
 }
 
-GPU_EXPORT const char *nvmlErrorString(int error);
 GPU_EXPORT const char *nvmlErrorString(int error)
 {
     return error ? "Not Supported" : "Success";
 }
 
-GPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
 GPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 {
     static char handles[GPU_DEVICES];
@@ -64,8 +57,6 @@ struct nvml_field {
     uint64_t value;
 };
 
-GPU_EXPORT int nvmlDeviceGetFieldValues(void *device, int count,
-                                        struct nvml_field *fields);
 GPU_EXPORT int nvmlDeviceGetFieldValues(void *device, int count,
                                         struct nvml_field *fields)
 {
@@ -87,8 +78,6 @@ struct nvml_fabric {
 };
 
 GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
-                                          struct nvml_fabric *info);
-GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
                                           struct nvml_fabric *info)
 {
     (void)device;
@@ -97,7 +86,6 @@ GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
 }
 
 /* The same behind a number of the version */
-GPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, unsigned *info);
 GPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void *device, unsigned *info)
 {
     return nvmlDeviceGetGpuFabricInfo(device, (void*)(info + 1));
