@@ -98,7 +98,7 @@ planted_refused() {
             grep -E "^efasim: $3" <<<"$out" || fail "$1: $arguments: status $status: $out"
     done
     out=$(EFASIM_FABRIC=$2 EFASIM_NODE=0 LD_PRELOAD=$BUILD/lib/libefasim.so \
-        "$BUILD/test/gtest_verbs" --gtest_filter=mr.access_flags 2>&1) &&
+        "$BUILD/test/gtest_verbs" --gtest_filter=mr.keys_differ 2>&1) &&
         fail "$1: a program has a device: $out"
     "$EFASIM" clean || fail "$1: clean: status $?"
     [ -e "$CHECK_LOG.kept/deep/file" ] || fail "$1: what it led to is gone"
@@ -279,7 +279,7 @@ file_limit() {
     # /dev/shm is not full because descriptors are used up
     for files in 4 5 6 7 8 9 10; do
         "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -n $files && exec $verbs \
-            --gtest_brief=1 --gtest_filter=mr.access_flags"
+            --gtest_brief=1 --gtest_filter=mr.keys_differ"
     done >"$CHECK_LOG.files" 2>&1
     if ! grep -q 'efasim.*(ulimit -n)' "$CHECK_LOG.files" ||
         grep 'dev/shm' "$CHECK_LOG.files"; then
@@ -287,7 +287,7 @@ file_limit() {
     fi
     # nor has the run ended because there is too little address space
     "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -v 1500000 && exec $verbs \
-        --gtest_brief=1 --gtest_filter=mr.access_flags" >"$CHECK_LOG.space" 2>&1
+        --gtest_brief=1 --gtest_filter=mr.keys_differ" >"$CHECK_LOG.space" 2>&1
     if ! grep -q 'efasim.*no fabric.*(ulimit -v)' "$CHECK_LOG.space" ||
         grep 'ended' "$CHECK_LOG.space"; then
         fail "$(<"$CHECK_LOG.space")"

@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's attributes, and the objects that it refuses to create. */
+/* The device's limits, and objects that it refuses to create; others the kernel's
+ * driver judges (test/kernel). */
 #include "verbs_test.h"
 
 #include <cerrno>
 #include <cstring>
 #include <set>
 #include <sys/resource.h>
-
-TEST(device, identity)
-{
-    Device dev;
-    ibv_device_attr attr = {};
-    ibv_port_attr port   = {};
-    uint16_t pkey        = 0;
-
-    ASSERT_EQ(0, ibv_query_device(dev.ctx, &attr));
-    EXPECT_EQ(0x1d0fu, attr.vendor_id);
-    EXPECT_EQ(0xefa1u, attr.vendor_part_id);
-    EXPECT_STREQ("rdmap0s6", ibv_get_device_name(dev.ctx->device));
-    EXPECT_EQ(IBV_NODE_UNSPECIFIED, dev.ctx->device->node_type);
-    EXPECT_EQ(1, attr.phys_port_cnt);
-
-    ASSERT_EQ(0, ibv_query_port(dev.ctx, 1, &port));
-    EXPECT_EQ(IBV_PORT_ACTIVE, port.state);
-    EXPECT_EQ(IBV_LINK_LAYER_UNSPECIFIED, port.link_layer);
-    EXPECT_EQ(1, port.gid_tbl_len);
-    EXPECT_EQ(1, port.pkey_tbl_len);
-    EXPECT_EQ(1, port.lmc);
-    EXPECT_EQ((uint32_t)MSG_MAX, port.max_msg_sz);
-    EXPECT_EQ(IBV_MTU_4096, port.active_mtu);
-    ASSERT_EQ(0, ibv_query_pkey(dev.ctx, 1, 0, &pkey));
-    EXPECT_EQ(0xffff, pkey);
-    EXPECT_EQ(0xfe, dev.gid.raw[0]);
-    EXPECT_EQ(0x80, dev.gid.raw[1]);
-    EXPECT_NE(0, ibv_query_port(dev.ctx, 2, &port));
-}
 
 TEST(device, limits)
 {
@@ -193,42 +165,6 @@ static unsigned fill_table()
     return n;
 }
 
-TEST(ah, table_is_finite)
-{
-    EXPECT_EQ((unsigned)AH_MAX, fill_table());
-    EXPECT_EQ((unsigned)AH_MAX, fill_table()) << "all were given back";
-}
-
-TEST(mr, access_flags)
-{
-    Device dev;
-    std::vector<char> buf(4096);
-    struct {
-        int access;
-        int err; /* 0: must work */
-    } cases[] = {
-        {0, 0},
-        {IBV_ACCESS_LOCAL_WRITE, 0},
-        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ, 0},
-        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING, 0},
-        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC, EOPNOTSUPP},
-        {IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND, EOPNOTSUPP},
-    };
-
-    for (auto &c : cases) {
-        errno      = 0;
-        ibv_mr *mr = ibv_reg_mr(dev.pd, buf.data(), buf.size(), c.access);
-        if (c.err == 0) {
-            ASSERT_NE(nullptr, mr) << "access " << c.access << ": "
-                                   << strerror(errno);
-            EXPECT_EQ(0, ibv_dereg_mr(mr));
-        } else {
-            EXPECT_EQ(nullptr, mr) << "access " << c.access;
-            EXPECT_EQ(c.err, errno);
-        }
-    }
-}
-
 TEST(mr, keys_differ)
 {
     Device dev;
@@ -245,32 +181,6 @@ TEST(mr, keys_differ)
     for (auto mr : list) {
         EXPECT_EQ(0, ibv_dereg_mr(mr));
     }
-}
-
-TEST(pd, busy_while_in_use)
-{
-    Device dev;
-    ibv_pd *pd = ibv_alloc_pd(dev.ctx);
-    char buf[64];
-
-    ASSERT_NE(nullptr, pd);
-    ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
-    ASSERT_NE(nullptr, mr);
-    EXPECT_NE(0, ibv_dealloc_pd(pd));
-    EXPECT_EQ(0, ibv_dereg_mr(mr));
-    EXPECT_EQ(0, ibv_dealloc_pd(pd));
-}
-
-TEST(cq, depth)
-{
-    Device dev;
-    ibv_cq *cq = ibv_create_cq(dev.ctx, 32768, nullptr, nullptr, 0);
-
-    ASSERT_NE(nullptr, cq);
-    EXPECT_GE(cq->cqe, 32768);
-    EXPECT_NE(0, ibv_resize_cq(cq, 100)) << "EFA cannot";
-    EXPECT_EQ(0, ibv_destroy_cq(cq));
-    EXPECT_EQ(nullptr, ibv_create_cq(dev.ctx, 32769, nullptr, nullptr, 0));
 }
 
 TEST(qp, count_is_finite)
@@ -345,34 +255,3 @@ TEST(ah, table_by_knob)
     Child(0, "few_ah", {"--max-ah", "5"}).expect_ok();
 }
 
-TEST(DISABLED_Role, memlock)
-{
-    rlimit limit = {1 << 20, 1 << 20};
-    Device dev;
-    std::vector<char> big(8 << 20);
-    std::vector<ibv_mr*> list;
-    auto reg = [&](size_t length) {
-        errno = 0;
-        return ibv_reg_mr(dev.pd, big.data(), length, IBV_ACCESS_LOCAL_WRITE);
-    };
-
-    ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
-    EXPECT_EQ(nullptr, reg(8 << 20));
-    EXPECT_EQ(ENOMEM, errno);
-    /* Together they may not pass it either; what is given back can be used. */
-    for (int round = 0; round < 10; ++round) {
-        for (ibv_mr *mr; (mr = reg(64 << 10)) != nullptr;) {
-            list.push_back(mr);
-        }
-        EXPECT_LT(list.size(), 18u);
-        EXPECT_GT(list.size(), 8u);
-        for (; !list.empty(); list.pop_back()) {
-            EXPECT_EQ(0, ibv_dereg_mr(list.back()));
-        }
-    }
-}
-
-TEST(mr, memlock_limit)
-{
-    Child(0, "memlock", {"--memlock-root"}).expect_ok();
-}
