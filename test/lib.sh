@@ -195,11 +195,14 @@ one_cpu() {
         fail "taskset: status $?"
 }
 
-# need COMMAND...: skip the check if one is missing.
+# need COMMAND...: skip the check if one is missing; one with a folder is of this build.
 need() {
     local command
     for command; do
-        command -v "$command" >/dev/null || skip_here "$command is missing"
+        case $command in
+        [!/]*/*) [ -x "$BUILD/$command" ] || skip_here "$command was not built" ;;
+        *) command -v "$command" >/dev/null || skip_here "$command is missing" ;;
+        esac
     done
 }
 

@@ -7,7 +7,7 @@
 # record_begin: RECORDED is a folder for recordings, gone with the check.
 record_begin() {
     rm -f "$CHECK_LOG.out"
-    [ -x "$BUILD/bin/srd_replay" ] || skip_here "srd_replay was not built"
+    need bin/srd_replay
     RECORDED=$(mktemp -d "$CHECK_LOG.rec.XXXXXX")
     trap 'rm -rf "$RECORDED"' EXIT
 }

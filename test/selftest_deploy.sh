@@ -13,7 +13,7 @@ for_deploy() {
 # contrib/deploy for Slurm: its script, submitted to Slurm itself, whose two nodes are
 # emulated hosts.
 deploy_slurm() {
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    need test/mpi_check
     for_deploy 13
     local status=0 bytes
     "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" 13 -- bash \

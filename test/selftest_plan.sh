@@ -7,8 +7,7 @@
 # takes what --plan says, as far as the device counts it: queue pairs, queues,
 # handles (none of the own host), bytes locked.
 plan_counts() {
-    need mpirun python3
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    need mpirun python3 test/mpi_check
     local ranks=$1 hosts=$2 trace=$CHECK_LOG.trace root=()
     [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

@@ -13,8 +13,7 @@ set -u
 # ------------------------------------------------------------ our programs
 
 engine_check() {
-    [ -x "$BUILD/test/gtest_efasim_engine" ] ||
-        skip_here "gtest_efasim_engine was not built"
+    need test/gtest_efasim_engine
     "$BUILD/test/gtest_efasim_engine" --gtest_brief=1 \
         --gtest_filter='-engine_soak.*' || exit 1
     tests_ran
@@ -22,8 +21,7 @@ engine_check() {
 
 # hostile_check [TEST...]: efapci, and machines and guests that mean harm.
 hostile_check() {
-    need python3
-    [ -x "$BUILD/bin/efapci" ] || skip_here "efapci was not built"
+    need python3 bin/efapci
     python3 -B "$TEST_DIR/pci/hostile.py" "$BUILD/bin/efapci" "$@" || exit 1
 }
 
@@ -42,8 +40,7 @@ huge_check() {
 
 # soak SECONDS: random plans of faults in virtual time, from a new seed.
 soak() {
-    [ -x "$BUILD/test/gtest_efasim_engine" ] ||
-        skip_here "gtest_efasim_engine was not built"
+    need test/gtest_efasim_engine
     local seed=${SOAK_SEED:-$RANDOM}
     echo "SOAK_SEED=$seed"
     SOAK_SEED=$seed SOAK_SECONDS=$1 "$BUILD/test/gtest_efasim_engine" \
@@ -55,7 +52,7 @@ soak() {
 verbs_check() {
     local filter=$1
     shift
-    [ -x "$BUILD/test/gtest_verbs" ] || skip_here "gtest_verbs was not built"
+    need test/gtest_verbs
     with_stat "$@" -- "$BUILD/test/gtest_verbs" --gtest_brief=1 \
         --gtest_filter="$filter" || exit 1
     tests_ran
@@ -135,8 +132,7 @@ threads_valgrind() {
 # hangs UCX 1.13 by itself, in ucm_dlmalloc, over tcp and without efasim too.)
 memory_hooks() {
     local mode tests=(--tests "tag,am_rndv,get" --iters 10 --max 300000)
-    need ucx_info
-    [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
+    need ucx_info test/ucp_bytes
     for mode in bistro none; do
         UCX_TLS=srd UCX_MEM_MMAP_HOOK_MODE=$mode two_nodes -- \
             "$SRDRUN" "$BUILD/test/ucp_bytes" "${tests[@]}" --port @PORT@ -- \

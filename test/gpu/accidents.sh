@@ -7,8 +7,7 @@
 # The program touches device memory with the CPU, and dies of it. Programs that pass
 # here have not done it.
 cpu_copy() {
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     rendezvous_direct
     ! gpu_pair -- --tests tag --min 65536 --iters 0 --cpu-copy ||
         fail "device memory was read by the CPU"
@@ -81,8 +80,7 @@ killed_inside() {
 # right, by whatever way, or an error is returned.
 registration() {
     local how n=$3 status right=0 errors=0
-    # shellcheck disable=SC2086
-    gpu_ucx $NEW
+    gpu_ucx "${NEW[@]}"
     mapfile -t how < <(how_options "$2")
     rendezvous_direct
     export UCX_LOG_LEVEL=diag
