@@ -19,15 +19,6 @@
 . "$TEST_DIR/gpu/accidents.sh"
 set -u
 
-# how_options dmabuf|peer: the emulated EFA's, one per line, of a host whose GPU
-# memory is registered in that way alone.
-how_options() {
-    case $1 in
-    dmabuf) echo --no-peer-memory ;;
-    peer) printf '%s\n' --peer-memory --no-dmabuf ;;
-    esac
-}
-
 # ------------------------------------------------------------ each UCX
 
 wheel_made() {
@@ -51,16 +42,15 @@ all_by() {
 # direct PACKAGE VERSION HOW: messages by rendezvous, device to device, host to
 # device and back: not one byte is copied by UCX, all cross the device by RDMA.
 direct() {
-    local memory how
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
+    local memory
+    gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    gpu_pair "${how[@]}" -- --tests tag,am,get --whole-pages --min 16384 \
+    gpu_pair "${HOW[@]}" -- --tests tag,am,get --whole-pages --min 16384 \
         --max 4194304 --iters 5 || exit 1
     all_by rdma_read_bytes
     [ "$3" = dmabuf ] || full || return 0
     for memory in hd dh; do
-        gpu_pair "${how[@]}" -- --memory $memory --tests tag --whole-pages \
+        gpu_pair "${HOW[@]}" -- --memory $memory --tests tag --whole-pages \
             --min 16384 --max 1048576 --iters 5 || exit 1
         all_by rdma_read_bytes
     done
@@ -69,12 +59,11 @@ direct() {
 # sizes PACKAGE VERSION HOW: every size from 1 B on, as UCX sends them by itself;
 # from 1.15 on of buffers that end within a page, too.
 sizes() {
-    local how whole=--whole-pages
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
+    local whole=--whole-pages
+    gpu_ucx "$1" "$2" "$3"
     [ "$GPU_MINOR" -lt 15 ] || whole=
     # shellcheck disable=SC2086
-    gpu_pair "${how[@]}" -- --max 300000 --iters 20 $whole || exit 1
+    gpu_pair "${HOW[@]}" -- --max 300000 --iters 20 $whole || exit 1
     gpu_no_trouble
     at_least "payload over the device" "$(stat_payload "$STAT")" "$(gpu_checked)"
 }
@@ -107,14 +96,12 @@ protocol_v1() {
 
 # mixed PACKAGE VERSION HOW: the newest UCX at one end, and that one at the other.
 mixed() {
-    local how
     gpu_ucx "$1" "$2"
     # shellcheck disable=SC2034 # for gpu_pair
     CLIENT_LIBS=$GPU_LIBS
-    gpu_ucx "${NEW[@]}"
-    mapfile -t how < <(how_options "$3")
+    gpu_ucx "${NEW[@]}" "$3"
     rendezvous_direct
-    gpu_pair "${how[@]}" -- --tests tag,am,get --min 1 --max 300000 --iters 5 || exit 1
+    gpu_pair "${HOW[@]}" -- --tests tag,am,get --min 1 --max 300000 --iters 5 || exit 1
     gpu_no_trouble
     at_least "read by RDMA" "$(stat_sum "$STAT" rdma_read_bytes 1)" 1000000
     at_least "read by RDMA, other end" "$(stat_sum "$STAT" rdma_read_bytes 0)" 1000000
@@ -135,11 +122,9 @@ eager_zcopy() {
 # expandable segments are, and maps anew at one address. UCX before 1.18 takes it
 # for managed memory, and copies it.
 mapped() {
-    local how
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
+    gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    gpu_pair "${how[@]}" -- --mapped --tests tag,am,get --min 16384 --max 1000000 \
+    gpu_pair "${HOW[@]}" -- --mapped --tests tag,am,get --min 16384 --max 1000000 \
         --iters 5 --reuse 200 || exit 1
     if [ "$GPU_MINOR" -ge 18 ]; then
         all_by rdma_read_bytes

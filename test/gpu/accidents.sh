@@ -25,11 +25,9 @@ no_wrong_bytes() {
 # 1,000 times; each time it is other memory, and its bytes must come. (Our cache once
 # did not hear of memory that a GPU's driver freed.)
 reuse() {
-    local how
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
+    gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    gpu_pair "${how[@]}" -- --tests none --reuse 1000 --max 65536 \
+    gpu_pair "${HOW[@]}" -- --tests none --reuse 1000 --max 65536 \
         --whole-pages || exit 1
     gpu_no_trouble
     at_least "rounds at one address" \
@@ -41,11 +39,9 @@ reuse() {
 # killed PACKAGE VERSION HOW: a peer is killed while device memory is under way:
 # the other's operations end, and its memory is its own.
 killed() {
-    local how
-    gpu_ucx "$1" "$2"
-    mapfile -t how < <(how_options "$3")
+    gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    with_stat --gpus 2 "${how[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+    with_stat --gpus 2 "${HOW[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
 }
 
@@ -79,14 +75,13 @@ killed_inside() {
 # told (where UCX hides errors it tries again, or otherwise), and the bytes are
 # right, by whatever way, or an error is returned.
 registration() {
-    local how n=$3 status right=0 errors=0
-    gpu_ucx "${NEW[@]}"
-    mapfile -t how < <(how_options "$2")
+    local n=$3 status right=0 errors=0
+    gpu_ucx "${NEW[@]}" "$2"
     rendezvous_direct
     export UCX_LOG_LEVEL=diag
     while true; do
         status=0
-        EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${how[@]}" -- --tests tag,get \
+        EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${HOW[@]}" -- --tests tag,get \
             --min 65536 --max 70000 --iters 0 --timeout 10 || status=$?
         no_wrong_bytes "$1:$n"
         grep -hE 'EFA +(DIAG|WARN|ERROR) .*(cannot register|copied through host)' \

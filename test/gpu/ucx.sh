@@ -23,10 +23,15 @@ END
     fi
 }
 
-# gpu_ucx PACKAGE VERSION: from here on programs take that wheel's UCX, and the
-# emulated GPU's libraries as CUDA's. The wheel is copied, for it holds a CUDA
-# runtime of its own; UCX's files stay as they are. Sets GPU_MINOR.
+# gpu_ucx PACKAGE VERSION [dmabuf|peer]: from here on programs take that wheel's UCX, and
+# the emulated GPU's libraries as CUDA's. The wheel is copied, for it holds a CUDA
+# runtime of its own; UCX's files stay as they are. Sets GPU_MINOR, and HOW, the
+# emulated EFA's options of a host whose GPU memory is registered in that way alone.
 gpu_ucx() {
+    case ${3-} in
+    dmabuf) HOW=(--no-peer-memory) ;;
+    peer) HOW=(--peer-memory --no-dmabuf) ;;
+    esac
     local cuda=${1#libucx-cu} to=$BUILD/gpu/$1-$2 new runtime
     GPU_MINOR=${2#*.}
     GPU_MINOR=${GPU_MINOR%%.*}
