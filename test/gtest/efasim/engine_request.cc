@@ -291,30 +291,6 @@ TEST(engine_write, immediate)
     EXPECT_EQ(1u, rig_counter(finite.rig, 0, "rdma_write_wr_err"));
 }
 
-/* Both QPs must be made for receives that are unsolicited. */
-TEST(engine_write, unsolicited)
-{
-    Pair pair(WRITES, RIG_UNSOLICITED);
-
-    pair.recv(9, 10);
-    EXPECT_EQ(0, pair.end(write_imm(pair, 100)));
-    EXPECT_EQ(0, pair.received());
-    EXPECT_EQ(IO_OP_WRITE << 4 | IO_CQE_UNSOLICITED | IO_CQE_IMM |
-              IO_Q_RECV << 1 | 1, pair.cqe.flags);
-    EXPECT_EQ(0, pair.cqe.req_id);
-    EXPECT_EQ(100, pair.cqe.length);
-    pair.send(1, 1);
-    EXPECT_EQ(0, pair.outcome());
-    EXPECT_EQ(0, pair.received());
-    EXPECT_EQ(9, pair.cqe.req_id) << "it was still there";
-
-    pair.tx = pair.rig.qp(0);
-    EXPECT_EQ(18, pair.end(write_imm(pair, 100)));
-    EXPECT_EQ(-1, pair.received());
-    EXPECT_EQ(0, pair.end(pair.rdma_of(IO_OP_WRITE, 1, 100)))
-            << "without immediate it matters not";
-}
-
 /* Writes that are refused, and a device that has none. */
 TEST(engine_write, refusals)
 {

@@ -472,19 +472,18 @@ int rig_qp(struct rig *rig, const struct rig_qp_conf *conf)
     qp->rcq.cq->with_sgid = !!(conf->flags & RIG_SGID);
 
     attr = (struct sim_qp_attr){
-        .pd          = proc->pd[0],
-        .send_cq     = qp->scq.cq,
-        .recv_cq     = qp->rcq.cq,
-        .sq_ring     = qp->sq,
-        .rq_ring     = qp->rq,
-        .sq_depth    = qp->sq_depth,
-        .sq_stride   = IO_TX_WQE_SMALL,
-        .rq_depth    = qp->rq_depth,
-        .sq_db       = &qp->sq_db,
-        .rq_db       = &qp->rq_db,
-        .unsolicited = !!(conf->flags & RIG_UNSOLICITED),
-        .req_id_64   = !!(conf->flags & RIG_REQ_ID_64),
-        .ud          = !!(conf->flags & RIG_UD),
+        .pd        = proc->pd[0],
+        .send_cq   = qp->scq.cq,
+        .recv_cq   = qp->rcq.cq,
+        .sq_ring   = qp->sq,
+        .rq_ring   = qp->rq,
+        .sq_depth  = qp->sq_depth,
+        .sq_stride = IO_TX_WQE_SMALL,
+        .rq_depth  = qp->rq_depth,
+        .sq_db     = &qp->sq_db,
+        .rq_db     = &qp->rq_db,
+        .req_id_64 = !!(conf->flags & RIG_REQ_ID_64),
+        .ud        = !!(conf->flags & RIG_UD),
     };
     rig_must(sim_qp_create(proc->dev, &attr, &qp->qp));
     for (state = RIG_RESET + 1; state <= RIG_RTS; ++state) {

@@ -26,7 +26,6 @@ enum {
     RIG_WRITE = 2,            /* remote write */
     RIG_READ  = 4,            /* remote read */
     RIG_SGID  = 1,            /* flags of a QP: receive CQ tells source GIDs */
-    RIG_UNSOLICITED = 4,      /* writes with immediate take no receive */
     RIG_REQ_ID_64   = 8,      /* long request ids */
     RIG_UD    = 16,           /* datagrams */
     RIG_RESET = 0,            /* QP states */

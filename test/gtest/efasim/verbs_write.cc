@@ -106,6 +106,7 @@ TEST_F(Write, unsolicited)
     EXPECT_EQ(0u, got.wr_id);
     EXPECT_EQ(htobe32(5), got.imm_data);
     EXPECT_EQ(18u, write(a, c, 10, &imm).vendor_err);
+    EXPECT_EQ(IBV_WC_SUCCESS, write(a, c, 10).status) << "nothing is received";
 }
 
 /* 128 B work requests: rdma-core 63 and a device of the fourth generation. */
