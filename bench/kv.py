@@ -213,7 +213,7 @@ def main():
         help="the same bytes N times, compared then: what perf sees is transfers")
     add("--rounds", type=int, default=3)
     add("--json", default="", help="a file for the figures")
-    add("--plot", default="", help="a PNG file (matplotlib)")
+    add("--plot", default="", help="a PNG file (Debian: python3-matplotlib)")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     options.python = os.path.abspath(options.python)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Measures this transport beside others on one emulated device, in one run: a
-# table, JSON and plots, with the machine, the versions, and what was not
+# table and JSON, with the machine, the versions, and what was not
 # measured and why. In a fresh clone on 2 cores it takes at most 20 minutes, with
 # --quick 3, its build included.
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
@@ -59,7 +59,4 @@ make -C "$build" bench/pair-ucp bench/twins bench/instr \
     "$top"/bench/pair/{pair,ofi}.c "$top/test/apps/oob.c" -lfabric 2>/dev/null ||
     rm -f "$build/bench/pair-ofi"
 
-# The system's, for which its matplotlib is.
-python=/usr/bin/python3
-[ -x "$python" ] || python=python3
-exec "$python" -B "$top/bench/run/main.py" "${arguments[@]}" "$build"
+exec python3 -B "$top/bench/run/main.py" "${arguments[@]}" "$build"

@@ -8,9 +8,8 @@
  * The client (with the server's address, this host's) prints a line for each case:
  * CASE, then median and mean in microseconds (lat), or messages and megabytes a
  * second; then the share of a core that the sides got, the lesser of the two (they
- * never sleep, so less than 1 means a busy machine), and the part of their time
- * that the kernel had, the greater. At last what all cases sent, in bytes. A case
- * takes about PAIR_MS milliseconds. */
+ * never sleep, so less than 1 means a busy machine). At last what all cases sent,
+ * in bytes. A case takes about PAIR_MS milliseconds. */
 #define _GNU_SOURCE
 #include "pair.h"
 
@@ -20,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,12 +82,17 @@ void pair_oob_barrier(void)
     pair_oob_recv(&byte, 1);
 }
 
-static double pair_now(void)
+static double pair_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static double pair_now(void)
+{
+    return pair_clock(CLOCK_MONOTONIC);
 }
 
 static void pair_wait(pair_side_t side, unsigned slot)
@@ -210,47 +213,27 @@ static unsigned long pair_calibrate(const pair_case_t *item)
     return count;
 }
 
-/* Seconds of this process. */
-typedef struct pair_usage {
-    double wall, cpu, kernel;
-} pair_usage_t;
-
-static pair_usage_t pair_used(void)
+/* The share of a core since then. The client prints the lesser of both sides. */
+static void pair_print_share(double wall, double cpu)
 {
-    pair_usage_t  usage = {.wall = pair_now()};
-    struct rusage now;
-
-    getrusage(RUSAGE_THREAD, &now);
-    usage.kernel = now.ru_stime.tv_sec + now.ru_stime.tv_usec * 1e-6;
-    usage.cpu    = usage.kernel + now.ru_utime.tv_sec +
-                   now.ru_utime.tv_usec * 1e-6;
-    return usage;
-}
-
-/* Since then: of the wall, and the kernel's of that. The client prints what was
- * worse of both sides. */
-static void pair_print_usage(pair_usage_t since)
-{
-    pair_usage_t now    = pair_used();
-    double       cpu    = now.cpu - since.cpu;
-    double       mine[] = {cpu / (now.wall - since.wall),
-                           (cpu > 0) ? (now.kernel - since.kernel) / cpu : 0};
-    double       theirs[2];
+    double mine = (pair_clock(CLOCK_THREAD_CPUTIME_ID) - cpu) /
+                  (pair_now() - wall);
+    double theirs;
 
     if (is_client) {
-        pair_oob_recv(theirs, sizeof(theirs));
-        printf(" %.2f %.2f\n", (mine[0] < theirs[0]) ? mine[0] : theirs[0],
-               (mine[1] > theirs[1]) ? mine[1] : theirs[1]);
+        pair_oob_recv(&theirs, sizeof(theirs));
+        printf(" %.2f\n", (mine < theirs) ? mine : theirs);
         fflush(stdout);
     } else {
-        pair_oob_send(mine, sizeof(mine));
+        pair_oob_send(&mine, sizeof(mine));
     }
 }
 
 static void pair_measure(const pair_case_t *item)
 {
     unsigned long count = pair_calibrate(item), kept;
-    pair_usage_t  since = pair_used();
+    double        wall  = pair_now();
+    double        cpu   = pair_clock(CLOCK_THREAD_CPUTIME_ID);
     double        took  = pair_once(item, count);
 
     if (is_client && !strcmp(item->kind, "bw")) {
@@ -262,7 +245,7 @@ static void pair_measure(const pair_case_t *item)
         printf("%s %.3f %.3f", item->text, samples[kept / 2],
                took / count * 1e6 / 2);
     }
-    pair_print_usage(since);
+    pair_print_share(wall, cpu);
 }
 
 static void pair_run(const char *text)

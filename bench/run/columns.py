@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs that are compared, and those that this machine has. A column
-measures four figures of each case (bench/pair/pair.c says which)."""
+measures three figures of each case (bench/pair/pair.c says which)."""
 import glob
 import os
 import platform
@@ -21,7 +21,7 @@ class Column:
         self.over_device, self.prefix, self.options = over_device, prefix, options
 
     def measure(self, bench, cases):
-        """{case: (four figures)}"""
+        """{case: (three figures)}"""
         text, counters = self.run(bench, cases, free_port(), {
             "prefix": self.prefix, "options": self.options,
             "env": [f"PAIR_MS={bench.milliseconds}", *self.env]})
@@ -29,7 +29,7 @@ class Column:
         self.check(counters)
         found = {words[0]: tuple(map(float, words[1:]))
                  for words in map(str.split, text.splitlines())
-                 if len(words) == 5 and words[0] in cases}
+                 if len(words) == 4 and words[0] in cases}
         missing = [case for case in cases if case not in found]
         if missing:
             raise Failed(f"no figure for {missing[0]}")
@@ -76,8 +76,7 @@ class Perftest:
         figures = {}
         for case in cases:
             kind, size, *window = case.split(":")
-            figures[case] = (*self.tries(bench, kind, int(size), *window), None,
-                             None)
+            figures[case] = (*self.tries(bench, kind, int(size), *window), None)
         return figures
 
     def tries(self, *arguments, left=2):

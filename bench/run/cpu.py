@@ -79,7 +79,7 @@ def read(line, case):
     if (len(words) != 3 or words[0] != case or
             not 0 < float(words[1]) < math.inf):
         raise Failed(f"no figure for {case}: {line.strip()}")
-    return float(words[1]), None, None, None
+    return float(words[1]), None, None
 
 
 def measure(bench, programs, cases, rounds):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs all studies, prints the tables, writes JSON and plots.
+"""Runs all studies, prints the tables, writes JSON.
 
 usage: main.py [--quick] [--only STUDY,...] [--out DIR] BUILD_DIR
 """
@@ -117,12 +117,7 @@ def main():
     print(text)
     if options.page:
         report.put(options.page, text.split("\n"))
-    try:
-        import plot
-        plot.draw(run.found, out)
-    except ImportError as error:
-        print(f"not drawn: {error} (Debian: python3-matplotlib)")
-    print(f"written: {out}/bench.json, bench.txt and the plots")
+    print(f"written: {out}/bench.json and bench.txt")
     lost = targets.lost(run.found["targets"])
     if run.unknown:
         sys.exit("run.sh: failed, so that goals may be lost (\"not measured\" says "

@@ -5,10 +5,7 @@ import re
 import columns
 import cpu
 import targets
-from studies import FLOORS, RATE, READ, READ_HALF
-
-RANKS = [8, 96, 192]
-GROWN = 4096 * 9216 # UCX_SRD_RX_BUFFERS_MAX buffers, of the device's 8928 B
+from studies import FLOORS, RATE
 
 
 def size_name(size):
@@ -107,17 +104,6 @@ def targets_text(found):
         lines += ["", f"Raw verbs, 64 in flight, reach {ceiling:.2f} of "
                   "libfabric's message rate on this device: a library over "
                   "them can hardly have more."]
-    half, _ = targets.ratio(found, "ratios", "srd", "verbs", READ_HALF, 1)
-    if half:
-        lines += ["", f"Bandwidth to ib_read_bw at 512 KB: {half:.2f}. (At "
-                  "1 MB source and destination fill a core's second-level "
-                  "cache of 2 MB, which may be why it is less.)"]
-    kernel = [f"{name} {share:.2f}" for name in found.get("ratios", {})
-              for share in [targets.median(found, "ratios", name, READ, 3)]
-              if share]
-    if kernel:
-        lines += ["", "1 MB messages: part of the time that the kernel has, "
-                  "which copies for the device: " + ", ".join(kernel)]
     return lines
 
 
@@ -128,19 +114,7 @@ def instructions_text(found):
                   [[name, number(transport), number(verbs),
                     number(direct.get(name, [None])[0])]
                    for name, transport, verbs in found["instructions"]["rows"]])
-    memory = found["instructions"]["memory"]
-    lines += ["", *[f"- {line}" for line in memory]]
-    opened = [int(word) for line in memory if "at open" in line
-              for word in line.split() if word.isdigit()]
-    return lines + table(
-        "Memory of the interfaces, nearly all locked: computed of one measured at "
-        "open", ["", "a rank", *[f"{ranks} ranks a host" for ranks in RANKS]],
-        [[name, f"{size / 1e6:.1f} MB",
-          *[f"{size * ranks / 1e9:.2f} GB" for ranks in RANKS]]
-         for name, size in [
-             *[(f"at open, devices: {devices}", devices * size)
-               for size in opened for devices in (1, 4, 32)],
-             ("1 device, receive queue grown to its cap", GROWN)]])
+    return lines + ["", *[f"- {line}" for line in found["instructions"]["memory"]]]
 
 
 def floors_text(found, study, title):

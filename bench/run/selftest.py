@@ -15,8 +15,8 @@ import targets
 from columns import Column
 from launch import Bench, Failed
 
-CALM, BUSY = [9.0, 0, 1, 0], [9.0, 0, 0.3, 0]
-ONE = [1.0, 1.0, 1, 0]
+CALM, BUSY = [9.0, 0, 1], [9.0, 0, 0.3]
+ONE = [1.0, 1.0, 1]
 
 
 def equal(what, found, expected):
@@ -67,7 +67,7 @@ def check_targets():
     size counts; a round in which a column failed pairs with nothing; without cores no
     goal is lost."""
     def of_time(*values):
-        return [[value, None, None, None] for value in values]
+        return [[value, None, None] for value in values]
 
     equal("CPU time", verdicts({"cpu": {
         "intree": {"put:8:1": of_time(100.0, 200.0, 50.0),
@@ -78,7 +78,7 @@ def check_targets():
     for rate, met in ((1.01, True), (float("inf"), False)):
         equal("rails", verdicts({"rails": {
             "rails1": {"bw:4194304:8": [ONE]},
-            "rails2": {"bw:4194304:8": [[0, rate, 1, 0]]}}}), [(rate, met, not met)])
+            "rails2": {"bw:4194304:8": [[0, rate, 1]]}}}), [(rate, met, not met)])
     for mine, theirs, value, is_lost in (
             ([CALM] * 5, [ONE] * 5, 9.0, True), ([BUSY] * 5, [ONE] * 5, 9.0, False),
             ([CALM, None, ONE], [None, ONE, ONE], 1.0, False)):
@@ -89,8 +89,8 @@ def check_targets():
     dear = dict(whole, transport=111)
     equal("lost", targets.lost(targets.verdicts({
         "intree": {"intree": {"lat:8": [ONE], "bw:8:32": [ONE]},
-                   "srd": {"lat:8": [[1.2, 0, 1, 0]], "bw:8:32": [[0.5, 4, 1, 0]]},
-                   "direct": {"lat:8": [[1.4, 0, 1, 0]]}},
+                   "srd": {"lat:8": [[1.2, 0, 1]], "bw:8:32": [[0.5, 4, 1]]},
+                   "direct": {"lat:8": [[1.4, 0, 1]]}},
         "intree_floors": {"intree": {"get": whole, "blocks_list": dear,
                                      "blocks_calls": dear},
                           "srd": {"get": dear, "blocks_list": dear,

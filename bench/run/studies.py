@@ -17,7 +17,7 @@ sys.path.append(os.path.join(TOP, "bench"))
 from instr_where import Profile # noqa: E402 (after its path)
 
 LATENCY, RATE = "lat:8", "bw:8:64"
-READ, READ_HALF = "bw:1048576:16", "bw:524288:16"
+READ = "bw:1048576:16"
 RIVAL_SIZES = [8, 4096, 65536, 1 << 20]
 # With the names that a wheel gives its libraries, and those of UCX's own srd.
 FLOORS = {"UCP": r"libuc[ps][-.]", "UCT": r"libuct[-.]",
@@ -66,8 +66,7 @@ def some(competitors, *names):
 def ratios(bench, there):
     """The goals that compare."""
     return in_turn(bench, some(there, "srd", "direct", "verbs", "ofi"),
-                   {"": [LATENCY, RATE, READ, READ_HALF],
-                    "ofi": [LATENCY, RATE, READ]}, 5, 3)
+                   [LATENCY, RATE, READ], 5, 3)
 
 
 def sizes(bench, there):

@@ -50,14 +50,13 @@ git                 command git
 pkg-config          command pkg-config
 '
 
-# Packages with which bench/run.sh compares, counts and draws; without one of them it
+# Packages with which bench/run.sh compares and counts; without one of them it
 # names the measurement that it left out.
 PACKAGES_BENCH='
 perftest            command ib_send_lat
 libfabric-dev       header rdma/fi_tagged.h
 valgrind            command valgrind
 python3             command python3
-python3-matplotlib  file /usr/lib/python3/dist-packages/matplotlib/pyplot.py
 '
 
 # Needs of the profiles ci and full beside that: other releases of Debian
