@@ -188,39 +188,36 @@ static bool set(Plan *plan, const char *name, const char *text)
 {
     const struct {
         const char *name;
-        Time       *value;
-    } times[] = {{"rtt", &plan->rtt},       {"jitter", &plan->jitter},
-                 {"stagger", &plan->stagger}, {"poll", &plan->poll},
-                 {"look", &plan->look},
-                 {"warm", &plan->warm},     {"counted", &plan->counted},
-                 {"buffer", &plan->buffer}, {"seed", &plan->seed}};
-    const struct {
-        const char *name;
-        double     *value;
-    } numbers[] = {{"gbits", &plan->gbits}, {"nic", &plan->nic},
-                   {"loss", &plan->loss}};
-    const struct {
-        const char *name;
-        unsigned   *value;
-    } counts[] = {{"senders", &plan->senders}, {"both", &plan->both}};
+        Time       *time;
+        double     *number;
+        unsigned   *count;
+    } all[] = {{"rtt", &plan->rtt, nullptr, nullptr},
+               {"jitter", &plan->jitter, nullptr, nullptr},
+               {"stagger", &plan->stagger, nullptr, nullptr},
+               {"poll", &plan->poll, nullptr, nullptr},
+               {"look", &plan->look, nullptr, nullptr},
+               {"warm", &plan->warm, nullptr, nullptr},
+               {"counted", &plan->counted, nullptr, nullptr},
+               {"buffer", &plan->buffer, nullptr, nullptr},
+               {"seed", &plan->seed, nullptr, nullptr},
+               {"gbits", nullptr, &plan->gbits, nullptr},
+               {"nic", nullptr, &plan->nic, nullptr},
+               {"loss", nullptr, &plan->loss, nullptr},
+               {"senders", nullptr, nullptr, &plan->senders},
+               {"both", nullptr, nullptr, &plan->both}};
 
-    for (auto &time : times) {
-        if (strcmp(name, time.name) == 0) {
-            *time.value = (Time)atof(text);
-            return true;
+    for (auto &one : all) {
+        if (strcmp(name, one.name) != 0) {
+            continue;
         }
-    }
-    for (auto &number : numbers) {
-        if (strcmp(name, number.name) == 0) {
-            *number.value = atof(text);
-            return true;
+        if (one.time != nullptr) {
+            *one.time = (Time)atof(text);
+        } else if (one.number != nullptr) {
+            *one.number = atof(text);
+        } else {
+            *one.count = (unsigned)atoi(text);
         }
-    }
-    for (auto &count : counts) {
-        if (strcmp(name, count.name) == 0) {
-            *count.value = (unsigned)atoi(text);
-            return true;
-        }
+        return true;
     }
     return false;
 }

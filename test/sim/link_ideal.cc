@@ -13,8 +13,8 @@ namespace link_sim {
 
 /* Packets that one sender delivers until then; serve: ns of the port for a
  * packet of each sender. */
-static uint64_t ideal_sender(const Plan &plan, Random &random, Time serve,
-                             uint64_t *sent, Time until)
+static uint64_t ideal_sender(const Plan &plan, timed::Random &random,
+                             Time serve, uint64_t *sent, Time until)
 {
     Time rtt = plan.rtt + serve;
     std::deque<Time> window; /* of each number out: when its ack comes        */
@@ -46,7 +46,7 @@ static uint64_t ideal_sender(const Plan &plan, Random &random, Time serve,
 
 Result run_ideal(const Plan &plan)
 {
-    Random random(plan.seed);
+    timed::Random random(plan.seed);
     Result result = {};
     double wire   = plan.gbits > 0 ? plan.gbits : plan.nic;
     Time serve    = (Time)((plan.size + HEADERS) * 8.0 / wire * plan.senders);

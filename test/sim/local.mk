@@ -26,7 +26,7 @@ test_flow_crowd_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_crowd_LDADD   = $(flow_objects)
 test_flow_crowd_DEPENDENCIES = $(flow_objects)
 
-test_flow_rate_SOURCES = $(flow_driver) test/sim/rate.h test/sim/rate_host.cc \
+test_flow_rate_SOURCES = $(flow_driver) test/sim/timed.h test/sim/timed.cc \
                          test/sim/rate_report.h test/sim/rate_report.cc \
                          test/sim/rate_phases.cc test/sim/rate_trickle.cc \
                          test/sim/rate.cc
@@ -35,9 +35,9 @@ test_flow_rate_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_rate_LDADD   = $(flow_objects)
 test_flow_rate_DEPENDENCIES = $(flow_objects)
 
-test_flow_link_SOURCES = $(flow_driver) test/sim/link.h test/sim/link.cc \
-                         test/sim/link_host.cc test/sim/link_ideal.cc \
-                         test/sim/link_network.cc
+test_flow_link_SOURCES = $(flow_driver) test/sim/timed.h test/sim/timed.cc \
+                         test/sim/link.h test/sim/link.cc \
+                         test/sim/link_ideal.cc test/sim/link_network.cc
 test_flow_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_flow_link_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_link_LDADD   = $(flow_objects)

@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The common part of flow_rate's tables: bounds, and peers that were there
- * before. */
+/*
+ * The common part of flow_rate's tables: a network of a fixed delay, bounds and
+ * peers that were there before. No faults: what is measured is what the rules
+ * of grant.c cost.
+ */
 #ifndef SIM_RATE_REPORT_H_
 #define SIM_RATE_REPORT_H_
 
-#include "rate.h"
+#include <cstdio>
+
+#include "timed.h"
 
 namespace rate {
+
+using timed::Time;
+using timed::US;
+using timed::MS;
+
+/* ample: receive buffers of each host; 0: as the transport sizes the queue. */
+class World : public timed::World {
+public:
+    World(unsigned hosts, unsigned ample, uint64_t seed);
+    void transmit(const timed::PacketRef &packet, Time when) override;
+    uint64_t rnr();
+
+    uint64_t packets = 0; /* posted, control packets and repeats included     */
+    uint64_t control = 0; /* control packets but of host 1 and to it          */
+
+private:
+    void arrive(const timed::PacketRef &packet, unsigned tries);
+
+    unsigned m_hosts;
+};
 
 extern bool full, failed;
 

@@ -51,12 +51,12 @@ static Trickle trickle(unsigned peers, Time period, unsigned ample)
     Trickle result;
 
     for (unsigned i = 0; i < peers; ++i) {
-        order.push_back({world.random() % period, i + 2});
+        order.push_back({world.random.next() % period, i + 2});
     }
     std::sort(order.begin(), order.end());
     warm_up(world, 2, peers + 2);
     for (unsigned i = 2; i < peers + 2; ++i) {
-        world.host(i).add(0, world.random() % FLOW_WINDOW_MAX);
+        world.host(i).add(0, world.random.next() % FLOW_WINDOW_MAX);
         world.run(world.now + 2 * US);
     }
     world.host(1).add(0, 1u << 30);
@@ -171,7 +171,7 @@ static void pingpong(unsigned peers, unsigned balls)
         want = world.got + 2 * ROUNDS;
         while (back < base + ROUNDS) {
             while ((thrown < ROUNDS) && (thrown < back - base + balls)) {
-                world.host(0).add(2 + (unsigned)(world.random() % peers), 1);
+                world.host(0).add(2 + (unsigned)(world.random.next() % peers), 1);
                 ++thrown;
             }
             Time at = world.now;

@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host of rate.h, and the network between them. */
-#include "rate.h"
+#include "timed.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-namespace rate {
+namespace timed {
 
-static flow_params_t params_of(World &world, unsigned number, unsigned posted)
+uint64_t Random::next()
+{
+    uint64_t z = (m_state += 0x9e3779b97f4a7c15ull);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static flow_params_t params_of(World &world, unsigned number,
+                               flow_profile_t profile, unsigned posted)
 {
     flow_params_t params;
 
-    flow_params_default(&params);
+    if (profile == FLOW_UD) {
+        flow_params_default_ud(&params);
+    } else {
+        flow_params_default(&params);
+        params.rx_reserve = RX_RESERVE;
+        params.rnr_min    = RNR_MIN;
+        params.rnr_max    = RNR_MAX;
+    }
     params.self.gid[0]      = 0xfe;
     params.self.gid[13]     = (uint8_t)(number >> 16);
     params.self.gid[14]     = (uint8_t)(number >> 8);
@@ -21,18 +38,20 @@ static flow_params_t params_of(World &world, unsigned number, unsigned posted)
     params.self.qkey        = 1;
     params.self.incarnation = number + 1;
     params.rx_posted        = posted;
-    params.rx_reserve       = RX_RESERVE;
-    params.rnr_min          = RNR_MIN;
-    params.rnr_max          = RNR_MAX;
-    params.seed             = world.random();
+    params.seed             = world.random.next();
     return params;
 }
 
-Host::Host(World &world, unsigned number, unsigned ample) :
-    Driver(params_of(world, number, ample ? ample : (unsigned)RX_QUEUE_LEN)),
-    buffers(ample ? ample : (unsigned)RX_QUEUE_LEN), m_world(world), m_number(number),
-    m_ample(ample), m_base(buffers), m_posted(buffers)
+Host::Host(World &world, unsigned number, flow_profile_t profile,
+           unsigned ample) :
+    Driver(params_of(world, number, profile,
+                     ample ? ample : (unsigned)RX_QUEUE_LEN)),
+    buffers(ample ? ample : (unsigned)RX_QUEUE_LEN), m_world(world),
+    m_number(number), m_ample(ample), m_base(buffers), m_posted(buffers)
 {
+    if (ud()) {
+        m_offset = world.random.next() >> 20;
+    }
 }
 
 void Host::on_broken(const char *what)
@@ -47,7 +66,7 @@ void Host::add(unsigned to, uint64_t messages)
 {
     std::unique_ptr<Endpoint> &ep = m_endpoints[to];
 
-    now = m_world.now;
+    now = m_world.now + m_offset;
     if (ep == nullptr) {
         ep.reset(new Endpoint());
         ep->to = to;
@@ -72,25 +91,23 @@ void Host::send_all(Endpoint *ep)
             ep->waiting = true;
             return;
         }
-        auto packet = std::make_shared<Packet>();
-        packet->bytes.resize(flow_tx_header_len(ep->tx) + 8);
-        flow_tx_header(core, ep->tx, 3, packet->bytes.data());
-        memcpy(&packet->bytes[packet->bytes.size() - 8], &m_number, 4);
+        Bytes bytes(flow_tx_header_len(ep->tx) + 4);
+        flow_tx_header(core, ep->tx, 3, bytes.data());
+        memcpy(&bytes[bytes.size() - 4], &m_number, 4);
         if (m_free.empty()) {
             m_ops.emplace_back(new Op());
             m_free.push_back(m_ops.back().get());
         }
         Op *op = m_free.back();
         m_free.pop_back();
-        op->op.tx      = ep->tx;
-        op->op.psn     = flow_tx_commit(ep->tx);
-        packet->from   = m_number;
-        packet->to     = ep->to;
-        packet->ctl    = false;
-        packet->cookie = (uint64_t)(uintptr_t)op;
-        op->packet     = packet;
+        if (ud()) {
+            flow_resend_commit(core, ep->tx, &op->op);
+        } else {
+            op->op.tx  = ep->tx;
+            op->op.psn = flow_tx_commit(ep->tx);
+        }
         --ep->left;
-        post(packet);
+        post(bytes, ep->to, op, 0);
     }
 }
 
@@ -98,7 +115,7 @@ void Host::on_deliver(const Bytes &packet)
 {
     uint32_t from;
 
-    memcpy(&from, &packet[packet.size() - 8], 4);
+    memcpy(&from, &packet[packet.size() - 4], 4);
     ++m_got[from];
     ++got;
     ++m_world.got;
@@ -120,16 +137,30 @@ void Host::wake(Time delay)
 {
     Time when = std::max(m_world.now + delay, m_busy);
 
+    if ((m_look > POLL_DELAY) && !m_more) {
+        when = (when + m_look - 1) / m_look * m_look + m_number;
+    }
     if (when < m_next) {
         m_next = when;
-        m_world.poll_at(when, m_number);
+        m_world.at(when, [this, when]() { poll(when); });
     }
 }
 
-void Host::post(const PacketRef &packet)
+void Host::post(const Bytes &bytes, unsigned to, Op *op, uint64_t cookie)
 {
+    auto packet = std::make_shared<Packet>();
+
+    packet->bytes  = bytes;
+    packet->from   = m_number;
+    packet->to     = to;
+    packet->ctl    = op == nullptr;
+    packet->cookie = packet->ctl ? cookie : (uint64_t)(uintptr_t)op;
+    if (op != nullptr) {
+        op->packet = packet;
+        ++posts;
+    }
     m_busy += PACKET_COST;
-    m_world.transmit(packet, m_busy - now);
+    m_world.transmit(packet, m_busy);
 }
 
 /* As base_core_events.c does. */
@@ -148,7 +179,7 @@ void Host::resize(bool scarce)
     buffers   = std::max(buffers, m_base);
     buffers   = std::max(buffers,
                          std::min(owed + RX_RESERVE,
-                                  (unsigned)RX_BUFFERS_MAX - 2 * RX_BATCH));
+                                  (unsigned)RX_BUFFERS_MAX - 2 * BATCH));
     m_posted += buffers - before;
     flow_core_rx_posted(core, m_base);
 }
@@ -156,7 +187,6 @@ void Host::resize(bool scarce)
 bool Host::device_receive(const PacketRef &packet)
 {
     if (m_posted == 0) {
-        ++answers;
         return false;
     }
     --m_posted;
@@ -173,7 +203,7 @@ void Host::device_complete(const PacketRef &packet, flow_send_status_t status)
 
 void Host::poll_receives()
 {
-    for (int i = 0; (i < RX_BATCH) && !m_received.empty(); ++i) {
+    for (int i = 0; (i < BATCH) && !m_received.empty(); ++i) {
         PacketRef packet = m_received.front();
         m_received.pop_front();
         m_busy += PACKET_COST;
@@ -183,6 +213,7 @@ void Host::poll_receives()
             ++m_posted;
         }
     }
+    m_more = !m_received.empty();
 }
 
 bool Host::on_hold()
@@ -200,15 +231,15 @@ void Host::on_unhold(bool copied)
 
 void Host::poll_sends()
 {
-    for (int i = 0; (i < RX_BATCH) && !m_done.empty(); ++i) {
+    for (int i = 0; (i < BATCH) && !m_done.empty(); ++i) {
         Done done = m_done.front();
         m_done.pop_front();
+        Op *op = (Op*)(uintptr_t)done.packet->cookie;
         if (done.packet->ctl) {
             flow_ctl_done(core, done.packet->cookie, done.status, now);
-            continue;
-        }
-        Op *op = (Op*)(uintptr_t)done.packet->cookie;
-        if (done.status == FLOW_SEND_RNR) {
+        } else if (ud()) {
+            flow_resend_sent(core, &op->op, 0);
+        } else if (done.status == FLOW_SEND_RNR) {
             ++refused;
             flow_tx_rnr(core, &op->op, now);
         } else {
@@ -218,25 +249,32 @@ void Host::poll_sends()
     }
 }
 
-bool Host::on_repost(flow_op_t *op, bool failed)
+bool Host::on_repost(flow_op_t *flow_op, bool failed)
 {
-    if (failed) {
+    Op *op      = (Op*)flow_op;
+    Bytes bytes = op->packet->bytes;
+
+    if (ud()) {
+        flow_resend_header(core, flow_op, bytes.data());
+    } else if (failed) {
         on_broken("a flow failed");
     }
-    post(((Op*)op)->packet);
+    post(bytes, op->packet->to, op, 0);
     return true;
+}
+
+void Host::on_release(flow_op_t *op, bool failed)
+{
+    if (failed) {
+        on_broken("a message failed");
+    }
+    m_free.push_back((Op*)op);
 }
 
 bool Host::on_control(const flow_ctl_t &ctl)
 {
-    auto packet    = std::make_shared<Packet>();
-    packet->from   = m_number;
-    packet->to     = flow_peer_addr(core, ctl.peer).qpn - 1;
-    packet->ctl    = true;
-    packet->cookie = ctl.cookie;
-    packet->bytes.assign(ctl.data, ctl.data + ctl.len);
-    m_world.control += (packet->from != 1) && (packet->to != 1);
-    post(packet);
+    post(Bytes(ctl.data, ctl.data + ctl.len),
+         flow_peer_addr(core, ctl.peer).qpn - 1, nullptr, ctl.cookie);
     return true;
 }
 
@@ -247,11 +285,9 @@ uint16_t Host::ah_of(const flow_addr_t &peer)
 
 void Host::on_event(const flow_event_t &event)
 {
-    Endpoint *ep = (Endpoint*)event.cookie;
-
     switch (event.type) {
     case FLOW_EVENT_TX_READY:
-        m_ready.push_back(ep);
+        m_ready.push_back((Endpoint*)event.cookie);
         break;
     case FLOW_EVENT_RX_SCARCE:
     case FLOW_EVENT_PEER_INTRODUCED:
@@ -274,17 +310,21 @@ void Host::poll(Time when)
         return;
     }
     m_next = UINT64_MAX;
-    now    = m_world.now;
+    now    = m_world.now + m_offset;
     if (m_asleep > now) {
         return;
     }
-    m_busy = now;
+    m_busy = m_world.now;
+    flow_timer_set_now(core, now);
     grow();
     poll_receives();
     poll_sends();
-    flow_core_rx_backlog(core, !m_received.empty());
+    if (!ud()) {
+        flow_core_rx_backlog(core, m_more);
+    }
     flow_timer_run(core, now);
     pull_reposts();
+    pull_releases();
     pull_events();
     for (ready = m_ready.size(); ready != 0; --ready) {
         Endpoint *ep = m_ready.front();
@@ -302,69 +342,28 @@ void Host::poll(Time when)
     }
 }
 
-/* ---- the network */
+/* ---- time */
 
-World::World(unsigned hosts, unsigned ample, uint64_t seed) : m_random(seed)
+World::World(unsigned hosts, flow_profile_t profile, unsigned ample,
+             uint64_t seed) : random(seed)
 {
     for (unsigned number = 0; number < hosts; ++number) {
-        m_hosts.emplace_back(new Host(*this, number, ample));
+        m_hosts.emplace_back(new Host(*this, number, profile, ample));
     }
 }
 
-uint64_t World::random()
+void World::at(Time when, std::function<void()> what)
 {
-    uint64_t z = (m_random += 0x9e3779b97f4a7c15ull);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
+    m_events.push({when, ++m_order, std::move(what)});
 }
 
-void World::push(Time delay, Kind kind, unsigned host, const PacketRef &packet,
-                 unsigned tries)
+void World::next()
 {
-    m_events.push({now + delay, ++m_order, kind, host, packet, tries});
-}
+    Event event = std::move(const_cast<Event&>(m_events.top()));
 
-void World::poll_at(Time when, unsigned host)
-{
-    m_events.push({when, ++m_order, POLL, host, nullptr, 0});
-}
-
-void World::transmit(const PacketRef &packet, Time delay)
-{
-    ++packets;
-    push(delay + ONE_WAY + random() % JITTER, ARRIVE, packet->to, packet, rnr_retry);
-}
-
-void World::arrive(const Event &event)
-{
-    if (m_hosts[event.host]->device_receive(event.packet)) {
-        push(ONE_WAY, COMPLETE, event.packet->from, event.packet);
-    } else if (event.tries == 0) {
-        push(ONE_WAY, REFUSED, event.packet->from, event.packet);
-    } else {
-        push(2 * ONE_WAY + RNR_INTERVAL, ARRIVE, event.host, event.packet,
-             event.tries - 1);
-    }
-}
-
-void World::handle(const Event &event)
-{
-    switch (event.kind) {
-    case POLL:
-        m_hosts[event.host]->poll(event.when);
-        break;
-    case ARRIVE:
-        arrive(event);
-        break;
-    case COMPLETE:
-        m_hosts[event.host]->device_complete(event.packet, FLOW_SEND_OK);
-        break;
-    case REFUSED:
-        m_hosts[event.host]->device_complete(event.packet, FLOW_SEND_RNR);
-        break;
-    }
+    m_events.pop();
+    now = event.when;
+    event.what();
 }
 
 Time World::run_until_got(uint64_t messages, Time limit)
@@ -372,10 +371,7 @@ Time World::run_until_got(uint64_t messages, Time limit)
     Time start = now;
 
     while (!m_events.empty() && (got < messages) && (now < start + limit)) {
-        Event event = m_events.top();
-        m_events.pop();
-        now = event.when;
-        handle(event);
+        next();
     }
     return now - start;
 }
@@ -383,22 +379,9 @@ Time World::run_until_got(uint64_t messages, Time limit)
 void World::run(Time until)
 {
     while (!m_events.empty() && (m_events.top().when <= until)) {
-        Event event = m_events.top();
-        m_events.pop();
-        now = event.when;
-        handle(event);
+        next();
     }
     now = until;
 }
 
-uint64_t World::rnr() const
-{
-    uint64_t sum = 0;
-
-    for (auto &host : m_hosts) {
-        sum += host->refused;
-    }
-    return sum;
-}
-
-} /* namespace rate */
+} /* namespace timed */
