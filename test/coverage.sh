@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     }
 }
 END
-rm -f sim_scale.oo sim_crowd.oo sim_timed.oo sim_rate*.oo sim_link*.oo # other programs
+rm -f sim_scale.oo sim_timed.oo sim_rate*.oo sim_link*.oo # other programs
 g++ gtest_flow_*.oo driver_*.oo ./*.o --coverage -lgtest -lgtest_main -lpthread \
     -o gtest_flow || exit 1
 g++ sim_*.oo driver_*.oo ./*.o --coverage -o flow_sim || exit 1

@@ -12,18 +12,11 @@ coverage() {
     note "$(tail -n 1 "$CHECK_LOG")"
 }
 
-crowd() {
-    need valgrind
-    [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers are on"
-    sh "$TEST_DIR/crowd.sh" "$BUILD" || exit 1
-}
-
 suite_run() {
     local gtest=$BUILD/test/gtest_flow suite suites
 
     suites=$("$gtest" --gtest_list_tests | sed -n 's/^\([^ ].*\)\.$/\1/p')
     check gtest_flow 10 test -n "$suites"
-    check crowd 60 crowd
     for suite in $suites; do
         check "$suite" 120 "$gtest" --gtest_filter="$suite.*"
     done

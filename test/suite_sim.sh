@@ -69,8 +69,8 @@ suite_run() {
     ci && check record_since 120 record_since
     ci && check record_mutants 60 record_mutants
     ci && check record_perfetto 180 record_perfetto
-    # Bytes per peer and instructions per event, for 100 to 10,000 peers; what
-    # idle peers cost the busy ones.
+    # Bytes per peer and instructions per event, for 100 to 10,000 peers or
+    # flows of one; what idle peers cost the busy ones.
     check scale 300 table scale
     check rate 300 table rate
     # UD on a link that fills and loses.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 flow_driver = test/driver/driver.h test/driver/driver.cc
 
-check_PROGRAMS += test/flow_sim test/flow_scale test/flow_crowd \
+check_PROGRAMS += test/flow_sim test/flow_scale \
                   test/flow_rate test/flow_link
 test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/node.h test/sim/sim.cc test/sim/network.cc \
@@ -19,12 +19,6 @@ test_flow_scale_SOURCES = test/sim/scale.cc
 test_flow_scale_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_scale_LDADD   = $(flow_objects)
 test_flow_scale_DEPENDENCIES = $(flow_objects)
-
-test_flow_crowd_SOURCES = $(flow_driver) test/sim/crowd.cc
-test_flow_crowd_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
-test_flow_crowd_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
-test_flow_crowd_LDADD   = $(flow_objects)
-test_flow_crowd_DEPENDENCIES = $(flow_objects)
 
 test_flow_rate_SOURCES = $(flow_driver) test/sim/timed.h test/sim/timed.cc \
                          test/sim/rate_report.h test/sim/rate_report.cc \

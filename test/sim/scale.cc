@@ -6,6 +6,9 @@
  *   valgrind --tool=callgrind --toggle-collect='bench_*' flow_scale 1000
  * flow_scale rPEERS: receives from that many peers in turn, with the default
  * queue, and sends the limits that are due, in bench_turn.
+ * flow_scale cCOUNT: opens that many flows to one peer, hears of as many from
+ * it, and half end in any order, in functions crowd_*.
+ * It says how often it called each.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -110,26 +113,39 @@ static flow_ctl_msg_t message(unsigned type, size_t i, uint32_t ep)
     return msg;
 }
 
-extern "C" __attribute__((noinline)) void bench_connect(size_t i)
+static flow_addr_t address(size_t i)
 {
     flow_addr_t addr;
-    flow_ctl_msg_t msg;
 
     memset(&addr, 0, sizeof(addr));
     addr.incarnation = i + 1;
     addr.qpn         = (uint32_t)(i + 1);
     memcpy(addr.gid + 8, &i, sizeof(i)); /* one network, many hosts */
+    return addr;
+}
+
+static flow_ctl_msg_t hello(size_t i, uint32_t ep)
+{
+    flow_ctl_msg_t msg = message(FLOW_CTL_HELLO, i, ep);
+
+    msg.version = FLOW_VERSION;
+    msg.window  = 16;
+    msg.addr    = address(i);
+    return msg;
+}
+
+extern "C" __attribute__((noinline)) void bench_connect(size_t i)
+{
+    flow_addr_t addr = address(i);
+    flow_ctl_msg_t msg;
+
     grow();
     peers[i].src = flow_src(7, addr.qpn);
     if (flow_tx_open(core, &addr, &peers[i], &peers[i].tx) != FLOW_OK) {
         abort();
     }
     progress();
-    msg         = message(FLOW_CTL_HELLO, i, 1);
-    msg.version = FLOW_VERSION;
-    msg.window  = 16;
-    msg.addr    = addr;
-    receive(msg, peers[i].src);
+    receive(hello(i, 1), peers[i].src);
     progress();
     msg       = message(FLOW_CTL_ANSWER, i, peers[i].tx->ep);
     msg.token = 1;
@@ -226,8 +242,7 @@ static void run_turns()
         }
         progress();
     }
-    printf("%d turns among %zu peers, %u buffers\n", (int)TURNS, peers.size(),
-           posted);
+    printf("calls bench_turn %d\n", (int)TURNS);
 }
 
 static void run()
@@ -235,8 +250,7 @@ static void run()
     for (size_t i = 0; i < peers.size(); ++i) {
         bench_connect(i);
     }
-    printf("%zu peers: %.1f bytes each, both directions", peers.size(),
-           (double)bytes / peers.size());
+    printf("bytes %.1f\n", (double)bytes / peers.size());
     for (size_t i = 0; i < peers.size(); ++i) {
         bench_send(i);
         bench_done(i);
@@ -259,31 +273,101 @@ static void run()
         while (bench_next(i) != nullptr) {
         }
     }
-    const char *error = flow_check(core);
-    printf(", %s\n", error ? error : "sound");
-    if (error != nullptr) {
+    static const struct {
+        const char *name;
+        unsigned    calls; /* for each peer */
+    } all[] = {{"connect", 1}, {"send", 1}, {"done", 1},
+               {"receive", 3}, {"hold", 15}, {"next", 16}};
+    for (auto &one : all) {
+        printf("calls bench_%s %zu\n", one.name, one.calls * peers.size());
+    }
+}
+
+/* ---- many flows of one peer */
+
+extern "C" __attribute__((noinline)) flow_tx_t *crowd_open()
+{
+    flow_addr_t addr = address(0);
+    flow_tx_t *tx    = nullptr;
+
+    if (flow_tx_open(core, &addr, &peers[0], &tx) != FLOW_OK) {
+        abort();
+    }
+    progress();
+    return counted(tx);
+}
+
+extern "C" __attribute__((noinline)) void crowd_close(flow_tx_t *tx)
+{
+    flow_tx_close(core, tx);
+    progress();
+}
+
+extern "C" __attribute__((noinline)) void crowd_receive(
+        const flow_ctl_msg_t &msg)
+{
+    receive(msg, peers[0].src);
+    progress();
+}
+
+static void run_crowd(unsigned count)
+{
+    std::vector<std::pair<flow_tx_t*, uint32_t>> flows;
+    uint64_t random = 1;
+
+    peers[0].src = flow_src(7, address(0).qpn);
+    for (unsigned i = 0; i < count; ++i) {
+        grow();
+        flows.push_back({crowd_open(), i + 1});
+        grow();
+        crowd_receive(hello(0, i + 1));
+    }
+    for (unsigned i = 0; i < count / 2; ++i) {
+        random     = random * 6364136223846793005ull + 1;
+        size_t one = (random >> 33) % flows.size();
+        crowd_close(flows[one].first);
+        crowd_receive(message(FLOW_CTL_RESET, 0, flows[one].second));
+        flows[one] = flows.back();
+        flows.pop_back();
+    }
+    progress();
+    flow_counters_t counters;
+    flow_core_counters(core, &counters);
+    if ((counters.tx_flows != count - count / 2) ||
+        (counters.rx_flows != count - count / 2)) {
+        puts("not all went");
         exit(1);
     }
+    printf("calls crowd_open %u\ncalls crowd_close %u\n"
+           "calls crowd_receive %u\n", count, count / 2, count + count / 2);
 }
 
 int main(int argc, char **argv)
 {
     flow_params_t params;
     const char *arg = (argc > 1) ? argv[1] : "1000";
-    bool turns      = arg[0] == 'r';
-    size_t count    = strtoul(arg + turns, nullptr, 0);
+    bool turns      = arg[0] == 'r', crowd = arg[0] == 'c';
+    size_t count    = strtoul(arg + turns + crowd, nullptr, 0);
+    const char *error;
 
     flow_params_default(&params);
     params.self.incarnation = SELF;
+    params.max_linger       = crowd ? (uint32_t)count : params.max_linger;
     posted                  = turns ? 256 : (uint32_t)(100 * count + 100);
     params.rx_posted        = posted;
     core = flow_core_init(alloc(flow_core_size(&params)),
                           flow_core_size(&params), &params);
-    peers.resize(count);
+    peers.resize(crowd ? 1 : count);
     if (turns) {
         run_turns();
+    } else if (crowd) {
+        run_crowd((unsigned)count);
     } else {
         run();
     }
-    return 0;
+    error = flow_check(core);
+    if (error != nullptr) {
+        puts(error);
+    }
+    return error != nullptr;
 }
