@@ -26,9 +26,9 @@ Node::Node(uint32_t qpn, void (*tweak)(flow_params_t*)) :
 {
 }
 
-flow_tx_t *Node::open(const Node &peer, void *cookie)
+flow_tx_t *Node::open(const Node &peer)
 {
-    return Driver::open(peer.addr, cookie ? cookie : this);
+    return Driver::open(peer.addr, this);
 }
 
 bool Node::send(flow_tx_t *tx, const std::string &text, unsigned am_id)
@@ -92,6 +92,9 @@ flow_rx_verdict_t Node::receive(const Packet &packet)
 
 void Node::on_event(const flow_event_t &event)
 {
+    if (event.type == FLOW_EVENT_TX_OPEN) {
+        EXPECT_EQ(this, event.cookie);
+    }
     events.push_back(event);
     released += event.type == FLOW_EVENT_RX_RELEASE;
 }
@@ -240,6 +243,24 @@ std::vector<Packet> take(Node &node)
     std::vector<Packet> packets(node.out.begin(), node.out.end());
     node.out.clear();
     return packets;
+}
+
+Packet pop(Node &node)
+{
+    Packet packet = node.out.front();
+
+    node.out.clear();
+    return packet;
+}
+
+void pass_on(Node &from, Node &to)
+{
+    while (!from.out.empty()) {
+        Packet packet = from.out.front();
+        from.out.pop_front();
+        to.receive(packet);
+        from.complete(packet);
+    }
 }
 
 void lose(Node &node)

@@ -43,7 +43,7 @@ class Node : public Driver {
 public:
     explicit Node(uint32_t qpn, void (*tweak)(flow_params_t*) = nullptr);
 
-    flow_tx_t *open(const Node &peer, void *cookie = nullptr);
+    flow_tx_t *open(const Node &peer);
     /* Send one message of am id with a text; false: blocked. */
     bool send(flow_tx_t *tx, const std::string &text, unsigned am_id = 5);
     using Driver::receive;
@@ -101,8 +101,12 @@ flow_rx_t *rx_of(Node &node, const Node &from, const flow_tx_t *tx);
 
 /* Take all packets of a node off the wire: nothing completes. */
 std::vector<Packet> take(Node &node);
+/* The first packet that is out; whatever else is out is forgotten. */
+Packet pop(Node &node);
 /* They complete and arrive nowhere. */
 void lose(Node &node);
+/* What is out arrives and completes, in the order in which it was sent. */
+void pass_on(Node &from, Node &to);
 /* Every packet that is out at `from` comes to `to`, if its status is OK, and
  * completes so. */
 void move_all(Node &from, Node &to,

@@ -5,7 +5,6 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/flow_test.cc \
                           test/gtest/flow/test_flow_alarm.cc \
                           test/gtest/flow/test_flow_assert.cc \
-                          test/gtest/flow/test_flow_psn.cc \
                           test/gtest/flow/test_flow_wire.cc \
                           test/gtest/flow/test_flow_pool.cc \
                           test/gtest/flow/test_flow_bounds.cc \

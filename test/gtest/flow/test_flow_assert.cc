@@ -32,7 +32,7 @@ void works(Node &a, Node &b)
 TEST(flow_assert, close__twice)
 {
     Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
+    flow_tx_t *ab = connect(a, b).first;
 
     flow_tx_close(a.core, ab);
     asserts_expected = 1;
@@ -40,7 +40,6 @@ TEST(flow_assert, close__twice)
     settle(a, b);
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
     works(a, b);
-    (void)ba;
 }
 
 TEST(flow_assert, control__ends_twice)
@@ -63,7 +62,7 @@ TEST(flow_assert, control__ends_twice)
 TEST(flow_assert, control__ends_after_its_flow)
 {
     Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
+    flow_tx_t *ab = connect(a, b).first;
 
     flow_tx_close(a.core, ab);
     Packet goodbye = take(a).at(0);
@@ -77,13 +76,12 @@ TEST(flow_assert, control__ends_after_its_flow)
     asserts_expected = 1;
     flow_ctl_unsent(a.core, goodbye.cookie);
     works(a, b);
-    (void)ba;
 }
 
 TEST(flow_assert, resend__post_ends_twice)
 {
     Node a(1, ud), b(2, ud);
-    auto [ab, ba] = connect(a, b);
+    flow_tx_t *ab = connect(a, b).first;
 
     ASSERT_TRUE(a.send(ab, "once"));
     Packet packet = take(a).at(0);
@@ -94,13 +92,12 @@ TEST(flow_assert, resend__post_ends_twice)
     settle(a, b);
     EXPECT_EQ(1u, a.acked);
     works(a, b);
-    (void)ba;
 }
 
 TEST(flow_assert, remove__of_what_is_not_there)
 {
     Node a(1), b(2);
-    auto [ab, ba]     = connect(a, b);
+    flow_tx_t *ab = connect(a, b).first;
     flow_rx_t *rx     = rx_of(b, a, ab);
     flow_peer_t *peer = flow_core_peer(b.core, rx->peer);
 
@@ -120,14 +117,13 @@ TEST(flow_assert, remove__of_what_is_not_there)
     flow_hash_insert_addr(b.core, peer);
 
     works(a, b);
-    (void)ba;
 }
 
 /* An operation that is done may be another message by now. */
 TEST(flow_assert, rnr__of_what_is_done)
 {
     Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
+    flow_tx_t *ab = connect(a, b).first;
     flow_op_t op  = {};
 
     op.tx            = ab;
@@ -137,5 +133,4 @@ TEST(flow_assert, rnr__of_what_is_done)
     EXPECT_EQ(0u, ab->linked);
     a.now += a.core->params.rnr_max;
     works(a, b);
-    (void)ba;
 }

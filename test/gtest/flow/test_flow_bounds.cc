@@ -15,58 +15,6 @@ using namespace flow_test;
 
 namespace {
 
-/* UD: a whole window is held when the acknowledgement goes. */
-TEST(flow_bounds, ack__whole_window_held)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *ab = connect(a, b).first;
-    unsigned sent = 0;
-    uint64_t map;
-
-    flow_core_path(a.core, flow_tx_index(ab))->window = FLOW_WINDOW_MAX << 16;
-    while (a.send(ab, "x")) {
-        ++sent;
-    }
-    ASSERT_EQ((unsigned)FLOW_WINDOW_MAX, sent);
-    b.hold_all = true;
-    for (const Packet &packet : a.out) {
-        ASSERT_EQ(FLOW_RX_HOLD, b.receive(packet));
-        a.complete(packet);
-    }
-    a.out.clear();
-    flow_rx_t *rx = rx_of(b, a, ab);
-    EXPECT_EQ(flow_tx_psn(ab), flow_ack_get(b.core, rx, &map));
-    EXPECT_EQ(0u, map);
-    settle(b, a);
-    EXPECT_EQ(sent, a.acked);
-    EXPECT_TRUE(b.got.empty());
-    b.drain(flow_rx_token(rx));
-    EXPECT_EQ(sent, b.got.size());
-}
-
-/* Asked who it is again and again, a flow does not answer without end. */
-TEST(flow_bounds, ctl__out_of_one_flow)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    a.pull_events();
-    flow_tx_peer(a.core, tx)->answers = 1;
-    for (int i = 0; i < 2 * FLOW_PEER_CTL_MAX; ++i) {
-        EXPECT_EQ(FLOW_RX_CONTROL,
-                  a.receive(encode(message(FLOW_CTL_WHO, b, a, tx->ep)),
-                            src_of(b)));
-        a.pull_control();
-    }
-    ASSERT_EQ((size_t)FLOW_PEER_CTL_MAX, a.out.size());
-    EXPECT_STREQ(nullptr, a.check());
-    a.complete(a.out.front());
-    a.out.clear();
-    a.pull_control();
-    EXPECT_EQ(1u, a.out.size()) << "what waited goes with the next";
-    EXPECT_STREQ(nullptr, a.check());
-}
-
 /* More flows rest than a peer can count: the next one does not. */
 TEST(flow_bounds, peer__rests)
 {
@@ -89,53 +37,6 @@ TEST(flow_bounds, peer__rests)
     EXPECT_EQ(FLOW_PEER_REFS_MAX - 1u, peer->refs);
 }
 
-/* UD: no room to rest. The flow goes at once, unconfirmed. */
-TEST(flow_bounds, rest__too_many_of_one_peer)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *ab     = connect(a, b).first;
-    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
-
-    while (flow_peer_ref(peer)) {
-    }
-    a.now += 100000000; /* until no hello waits for its time-out */
-    a.pull_control();
-    a.out.clear();
-    flow_tx_close(a.core, ab);
-    a.pull_control();
-    ASSERT_EQ(1u, a.out.size());
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(a.out.front()));
-    b.pull_control();
-    EXPECT_TRUE(b.out.empty());
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-/* UD: nothing goes to a peer before there is an address handle. */
-TEST(flow_bounds, ud__waits_for_the_handle)
-{
-    Node a(1, ud), b(2, ud);
-
-    a.auto_ah     = false;
-    flow_tx_t *tx = a.open(b);
-    a.pull_events();
-    a.pull_control();
-    EXPECT_TRUE(a.out.empty());
-    flow_peer_set_ah(a.core, flow_tx_peer(a.core, tx), ah_of(2),
-                     FLOW_RMA_READY);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-}
-
-TEST(flow_bounds, release__nothing_is_over)
-{
-    Node a(1, ud);
-    int fail = 7;
-
-    EXPECT_EQ(nullptr, flow_resend_release_next(a.core, &fail));
-    EXPECT_EQ(7, fail);
-}
-
 /* Only the newest flows are searched for one without a pair. */
 TEST(flow_bounds, pair__search)
 {
@@ -152,21 +53,6 @@ TEST(flow_bounds, pair__search)
     EXPECT_EQ(flows[more]->ep, flow_core_rx(b.core, ba->carries)->ep);
     settle(a, b);
     EXPECT_TRUE(ba->flags & FLOW_TXF_CARRIES);
-}
-
-/* The peer pairs our flow with another than we did: no limits in headers. */
-TEST(flow_bounds, pair__disagreement)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab1 = a.open(b), *ab2 = a.open(b);
-
-    settle(a, b);
-    flow_tx_t *ba = b.open(a);
-    ASSERT_EQ(ab1->ep, flow_core_rx(b.core, ba->carries)->ep);
-    flow_pair_answer(b.core, ba, ab2->ep);
-    EXPECT_FALSE(ba->flags & (FLOW_TXF_CARRIES | FLOW_TXF_AWAITS));
-    EXPECT_FALSE(rx_of(b, a, ab2)->flags & FLOW_RXF_PAIRED);
-    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* The peer sees further than we did: our flow was beyond the search. */
@@ -197,29 +83,6 @@ TEST(flow_bounds, pair__by_the_answer_alone)
     ASSERT_TRUE(last->flags & FLOW_TXF_CARRIES);
     EXPECT_EQ(to_a.front()->ep, flow_core_rx(a.core, last->carries)->ep);
     EXPECT_TRUE(to_a.front()->flags & FLOW_TXF_CARRIES);
-}
-
-TEST(flow_bounds, prefix__comes_back)
-{
-    Node a(1), b(2);
-    flow_addr_t addr = b.addr;
-    flow_tx_t *tx;
-
-    addr.gid[1] = 1;
-    for (int i = 0; i < 3; ++i) {
-        addr.incarnation = 0x1000 + i;
-        a.grow();
-        ASSERT_EQ(FLOW_OK, flow_tx_open(a.core, &addr, nullptr, &tx));
-        flow_peer_t *peer = flow_tx_peer(a.core, tx);
-        EXPECT_EQ(1u, peer->prefix) << "the slot that came free";
-        EXPECT_EQ(1u, a.core->prefixes[1].peers);
-        flow_tx_close(a.core, tx);
-        a.pull_events();
-        a.pull_control();
-        a.pull_events();
-        EXPECT_EQ(0u, a.core->prefixes[1].peers);
-        EXPECT_STREQ(nullptr, a.check());
-    }
 }
 
 static void bury(Node &a, unsigned from, unsigned count)
@@ -354,38 +217,6 @@ TEST(flow_bounds, limit__endpoint_out_of_range)
     }
 }
 
-/* A packet that is refused during a back-off waits for the next one. */
-TEST(flow_bounds, timer__gathers)
-{
-    Node a(1), b(2);
-
-    a.open(b);
-    flow_tx_peer(a.core, a.open(b))->answers = 1;
-    a.pull_events();
-    a.pull_control();
-    ASSERT_EQ(2u, a.out.size());
-    Packet one = a.out[0], two = a.out[1];
-    a.out.clear();
-    a.complete(one, FLOW_SEND_RNR);
-    flow_time_t first = flow_timer_next(a.core);
-    flow_time_t delay = a.core->params.rnr_min;
-    EXPECT_GE(first, a.now + delay); /* at random up to twice that */
-    EXPECT_LT(first, a.now + 2 * delay);
-    a.now += delay / 2;
-    a.complete(two, FLOW_SEND_RNR);
-    EXPECT_EQ(first, flow_timer_next(a.core));
-    a.now = first;
-    a.pull_control();
-    ASSERT_EQ(1u, a.out.size());
-    EXPECT_EQ(one.bytes, a.out[0].bytes);
-    EXPECT_EQ(first + delay, flow_timer_next(a.core));
-    a.now = first + delay;
-    a.pull_control();
-    ASSERT_EQ(2u, a.out.size());
-    EXPECT_EQ(two.bytes, a.out[1].bytes);
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-}
-
 /* The same of answers. */
 TEST(flow_bounds, timer__gathers_answers)
 {
@@ -453,11 +284,7 @@ TEST(flow_bounds, starved__ends_in_line)
     for (int i = 0; i < 10; ++i) {
         while (a.send(flows[i], "x")) {
         }
-        for (const Packet &packet : a.out) {
-            b.receive(packet);
-            a.complete(packet);
-        }
-        a.out.clear();
+        pass_on(a, b);
         rx.push_back(rx_of(b, a, flows[i]));
     }
     b.pull_control(); /* limits, which a does not see */

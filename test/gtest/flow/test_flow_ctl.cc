@@ -119,8 +119,7 @@ TEST(flow_hello, stranger_of_another_qp)
     std::vector<Packet> hello = take(a);
 
     ASSERT_TRUE(a.send(tx, "x"));
-    Packet data = a.out.front();
-    a.out.clear();
+    Packet data = pop(a);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
     Packet next = data;
     next.bytes[6] += 1;
@@ -166,25 +165,6 @@ TEST(flow_hello, late_for_very_many_flows)
     EXPECT_EQ(0u, b.counters().rx_flows + a.counters().tx_flows);
 }
 
-TEST(flow_hello, self)
-{
-    Node a(1);
-    flow_tx_t *tx = a.open(a);
-
-    settle(a);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-    for (int i = 0; i < 500; ++i) {
-        ASSERT_TRUE(a.send(tx, std::to_string(i)));
-        settle(a);
-    }
-    EXPECT_EQ(500u, a.got.size());
-    flow_tx_close(a.core, tx);
-    settle(a);
-    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows +
-                          a.counters().peers);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
-}
-
 TEST(flow_who, known_peer_is_asked)
 {
     Node a(1), b(2);
@@ -198,37 +178,6 @@ TEST(flow_who, known_peer_is_asked)
     settle(a, b);
     EXPECT_EQ(FLOW_TX_OPEN, second->state);
     EXPECT_EQ(1u, b.got.size());
-}
-
-/* Found by flow_model: the hello would open the flow behind its goodbye. */
-TEST(flow_who, too_late)
-{
-    Node a(1), b(2);
-    auto [ab, ba]     = connect(a, b);
-    flow_tx_t *second = a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    ASSERT_TRUE(a.send(second, "x"));
-    Packet data = a.out.front();
-    a.out.clear();
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data));
-    std::vector<Packet> who = take(b);
-    ASSERT_EQ(1u, who.size());
-    EXPECT_EQ(FLOW_CTL_WHO, type_of(who[0]));
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    a.complete(data);
-    flow_tx_close(a.core, second);
-    std::vector<Packet> bye = take(a);
-    ASSERT_EQ(1u, bye.size());
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(who[0]));
-    b.complete(who[0]);
-    b.receive(bye[0]);
-    a.complete(bye[0]);
-    settle(a, b);
-    EXPECT_EQ(1u, b.counters().rx_flows); /* the first one's */
-    (void)ab;
-    (void)ba;
 }
 
 /* The most frequent packet of control has a short way: it looks at as much. */
@@ -261,10 +210,12 @@ TEST(flow_limit, liars)
     other[16] ^= 0x40; /* for another incarnation than ours */
     EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
     EXPECT_EQ(FLOW_DROP_NOT_FOR_US, a.last.reason);
-    other = bytes;
-    other[5] ^= 0x40; /* for an endpoint that never was */
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
-    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    for (uint32_t ep : {tx->ep ^ 0x4000, tx->ep ^ 0x40000000,
+                        a.core->tx_count | FLOW_INDEX_MAX}) {
+        other = encode(message(FLOW_CTL_LIMIT, b, a, ep)); /* that never was */
+        EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b))) << ep;
+        EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    }
     other = bytes;
     other[1] = FLOW_LIMIT_RECALL + 1; /* flags that do not exist */
     EXPECT_EQ(FLOW_RX_DROP, a.receive(other, src_of(b)));
@@ -310,63 +261,6 @@ TEST(flow_rma, wished_at_the_introduction)
     settle(a, b);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_INTRODUCED));
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-}
-
-/* The hello that is out says nothing of it: another must. */
-TEST(flow_rma, wished_while_the_hello_is_out)
-{
-    Node a(1), b(2);
-    b.rma_peers   = false;
-    flow_tx_t *tx = a.open(b);
-    auto hello    = take(a);
-
-    ASSERT_EQ(1u, hello.size());
-    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-}
-
-/* A flow that failed asks for nothing. */
-TEST(flow_rma, wished_when_the_flow_has_failed)
-{
-    Node a(1), b(2);
-    b.rma_peers   = false;
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    flow_tx_fail(a.core, tx, FLOW_SEND_GIVEN_UP);
-    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
-    EXPECT_TRUE(take(a).empty());
-    flow_tx_close(a.core, tx);
-    settle(a, b);
-    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
-}
-
-/* Answers overtake each other: the older one changes nothing. */
-TEST(flow_rma, answer__late)
-{
-    for (flow_rma_t rma : {FLOW_RMA_READY, FLOW_RMA_REFUSED}) {
-        Node a(1), b(2);
-        b.rma_peers   = false;
-        flow_tx_t *tx = a.open(b);
-        auto hello    = take(a);
-
-        b.receive(hello.at(0));
-        a.complete(hello.at(0));
-        auto first = take(b);
-        flow_peer_set_ah(b.core, flow_peer_find(b.core, a.addr.incarnation),
-                         ah_of(1), rma);
-        auto second = take(b);
-        a.receive(second.at(0));
-        EXPECT_EQ(rma, tx->rma);
-        a.receive(first.at(0));
-        EXPECT_EQ(rma, tx->rma);
-        EXPECT_STREQ(nullptr, a.check());
-    }
 }
 
 TEST(flow_rma, refused)

@@ -48,24 +48,6 @@ protected:
     }
 };
 
-/* Their own clocks may show anything. */
-TEST_F(Drain, wait__all_are_silent_at_once)
-{
-    const uint32_t rtt = 100 * US;
-
-    for (uint32_t ahead : {0u, 12345u, 0xfffff000u, 0x80000000u}) {
-        flow_path_t path = flow(rtt, ahead);
-        for (uint32_t clock = SLOT; clock < 3 * SLOT; clock += US) {
-            uint32_t phase = clock % SLOT;
-            path.pressed = path.sent = clock - phase - US - ahead;
-            bool silent    = flow_path_room(&path, 0, clock - ahead) == 0;
-            if ((phase < rtt) || (phase >= 3 * rtt)) {
-                EXPECT_EQ(phase < rtt, silent) << ahead << " at " << clock;
-            }
-        }
-    }
-}
-
 /* Behind the silence the window fills in two round trips, a packet at a time. */
 TEST_F(Drain, wait__window_fills)
 {
@@ -140,41 +122,6 @@ TEST_F(Drain, wait__own_host)
         EXPECT_NE(0u, flow_path_room(&path, 0, SLOT + rtt));
         path.pressed = SLOT - 2 * rtt;
         EXPECT_NE(0u, flow_path_room(&path, 0, SLOT)) << "it was idle";
-    }
-}
-
-/* A queue makes round trips long: the slot is longer than a drain. */
-TEST_F(Drain, wait__long_queue)
-{
-    flow_path_t path = flow(100 * US, 0);
-    unsigned silent  = 0;
-
-    path.rtt = 20000 * US;
-    for (uint32_t clock = 0; clock < 256 * SLOT; clock += SLOT / 16) {
-        path.pressed = path.sent = clock - US;
-        silent += flow_path_room(&path, 0, clock) == 0;
-    }
-    EXPECT_GT(256u * 16 / 4, silent);
-}
-
-/* Four drains tell the way, packets in between do not; where the window is less
- * than a packet, eight. */
-TEST_F(Drain, sample__trust)
-{
-    const uint32_t rtt = 100 * US;
-
-    for (unsigned window : {FLOW_PATH_ONE * 8u, FLOW_PATH_ONE / 2u}) {
-        flow_path_t path  = flow(rtt, 4711);
-        unsigned needed   = (window < FLOW_PATH_ONE) ? 8 : 4;
-        path.window       = window;
-        for (uint32_t slot = 1; slot <= needed; ++slot) {
-            EXPECT_FALSE(is_known(path)) << slot;
-            EXPECT_FALSE(sample(&path, slot, SLOT / 2, rtt)); /* as ever */
-            EXPECT_FALSE(sample(&path, slot, SLOT - US, rtt)); /* before */
-            EXPECT_TRUE(sample(&path, slot, rtt + US, rtt));
-            EXPECT_TRUE(sample(&path, slot, 2 * rtt, rtt)); /* same drain */
-        }
-        EXPECT_TRUE(is_known(path));
     }
 }
 
@@ -376,52 +323,6 @@ TEST_F(flow_resend_drain, ack__tells_though_headers_do)
             EXPECT_EQ(alone, b.counters().acks_alone);
         }
     }
-}
-
-/* A receiver tells that it sends, and a sender knows what its host receives:
- * acknowledgements stand behind that. */
-TEST_F(flow_resend_drain, told__the_other_way)
-{
-    connect_both();
-    uint16_t before = path(a, ab).heard;
-    uint16_t local  = path(b, ba).local;
-    a.core->told += 64 * FLOW_PATH_OTHER_WAY;
-    b.core->told += 64 * FLOW_PATH_OTHER_WAY;
-    ASSERT_TRUE(a.send(ab, "one"));
-    settle(a, b);
-    EXPECT_EQ(before + 65, path(a, ab).heard);
-    for (int i = 0; i < 32; ++i) {
-        ASSERT_TRUE(a.send(ab, "two"));
-        settle(a, b);
-    }
-    b.core->told = 0;
-    ASSERT_TRUE(b.send(ba, "three"));
-    settle(b, a);
-    EXPECT_EQ(local + 2 + 1, path(b, ba).local);
-}
-
-/* A message that counts as lost, and is acknowledged while its repeat waits to
- * be posted, tells no round trip. */
-TEST_F(flow_resend_drain, arrived__none_of_a_repeat_that_waits)
-{
-    connect_both();
-    for (const char *text : {"0", "1"}) {
-        ASSERT_TRUE(a.send(ab, text));
-        a.now += 1000;
-    }
-    std::deque<Packet> sent = take_sent();
-    flow_path_t &way = path(a, ab);
-    b.now = a.now;
-    b.receive(sent[1]);
-    settle(b, a);
-    way.least = way.base = way.lately = flow_path_stamp(MS);
-    a.now += 2 * MS;
-    flow_timer_run(a.core, a.now); /* the first one is lost, and linked */
-    b.receive(sent[0]);
-    settle(b, a);
-    EXPECT_TRUE(a.events.empty() || (a.count(FLOW_EVENT_TX_FAILED) == 0));
-    EXPECT_LE(flow_path_stamp(MS / 2), way.least);
-    EXPECT_LE(flow_path_stamp(MS / 2), way.base);
 }
 
 } /* namespace flow_test */

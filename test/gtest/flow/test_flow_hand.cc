@@ -71,29 +71,6 @@ protected:
 
 } /* namespace */
 
-/* One message of each, again and again: none counts, and one limit is told for
- * many messages. */
-TEST_F(flow_hand, trickle__neither_counted_nor_told)
-{
-    uint64_t told = 0;
-
-    for (int turn = 0; turn < 64; ++turn) {
-        if (turn == 16) {
-            told = b.counters().ctl_sent;
-        }
-        for (int i = 0; i < PEERS; ++i) {
-            send(i);
-        }
-        rounds(1);
-    }
-    for (int i = 0; i < PEERS; ++i) {
-        EXPECT_FALSE(active(i)) << i;
-        EXPECT_GT(left(i), FLOW_IDLE_WINDOW) << i;
-    }
-    EXPECT_EQ(0, b.core->owed);
-    EXPECT_LE((b.counters().ctl_sent - told) * 8, 48u * PEERS);
-}
-
 /* A flow that uses much at a time gets a window of its own. */
 TEST_F(flow_hand, active__by_what_it_uses)
 {
@@ -177,8 +154,7 @@ TEST_F(flow_hand, recall__not_after_it_was_granted_more)
     flow_grant_recall(b.core, rxs[0]);
     settle(a, b);
     ASSERT_TRUE(a.send(txs[0], "x"));
-    Packet last = a.out.front();
-    a.out.clear();
+    Packet last = pop(a);
     b.receive(last);
     a.complete(last);
     std::vector<Packet> first = take(b);

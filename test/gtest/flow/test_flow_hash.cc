@@ -20,39 +20,6 @@ TEST(flow_hash, records__size)
     EXPECT_EQ(56u, sizeof(flow_peer_t));
 }
 
-/* Many flows of one peer: found wherever they are in their chain. */
-TEST(flow_hash, rx__many_of_one_peer)
-{
-    Node a(1), b(2);
-    std::vector<flow_tx_t*> flows;
-    const unsigned count = 3000;
-
-    for (unsigned i = 0; i < count; ++i) {
-        flows.push_back(a.open(b));
-        ASSERT_NE(nullptr, flows.back());
-    }
-    settle(a, b);
-    ASSERT_EQ(count, b.counters().rx_flows);
-    EXPECT_GE(b.core->hash_size * FLOW_HASH_LOAD, count);
-    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
-    for (flow_tx_t *tx : flows) {
-        flow_rx_t *rx = flow_rx_find(b.core, peer, tx->ep);
-        ASSERT_NE(nullptr, rx);
-        EXPECT_EQ(tx->ep, rx->ep);
-    }
-    EXPECT_EQ(nullptr, flow_rx_find(b.core, peer, 7));
-    for (unsigned i = 0; i < count; i += 2) { /* from the middle of chains */
-        flow_tx_close(a.core, flows[i]);
-    }
-    settle(a, b);
-    EXPECT_EQ(count / 2, b.counters().rx_flows);
-    for (unsigned i = 0; i < count; ++i) {
-        if (i % 2) {
-            EXPECT_NE(nullptr, flow_rx_find(b.core, peer, flows[i]->ep));
-        }
-    }
-}
-
 TEST(flow_hash, prefix__more_networks_than_are_kept)
 {
     Node a(1), b(2);
@@ -114,35 +81,6 @@ TEST(flow_hash, ep__never_reused)
     a.pull_events();
     EXPECT_EQ(0u, a.counters().tx_flows);
     EXPECT_EQ(free, a.core->tx_free.count) << "index " << index << " retires";
-}
-
-/* UD: flows that rest are off the list of their peer, which stays for them. */
-TEST(flow_hash, peer__kept_by_what_rests)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    flow_tx_close(a.core, tx);
-    for (int i = 0; i < 10; ++i) {
-        a.now += 1000000;
-        b.now  = a.now;
-        settle(a, b);
-    }
-    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
-    ASSERT_NE(nullptr, peer);
-    EXPECT_EQ(0u, peer->rx_list);
-    EXPECT_EQ(1u, b.counters().rx_flows);
-    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_GONE));
-    flow_peer_dead(b.core, peer);
-    for (int i = 0; i < 1000; ++i) {
-        b.now += 1000000;
-        flow_timer_run(b.core, b.now);
-    }
-    b.pull_events();
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ(nullptr, b.check());
 }
 
 /* Records in the longest chain of an index. */

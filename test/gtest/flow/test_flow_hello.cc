@@ -85,42 +85,6 @@ TEST_F(flow_refused, hello__nothing_goes_until_it_got_through)
     EXPECT_TRUE(a.send(ab, "two"));
 }
 
-/* A sleeping receiver is asked seldom, and so is its sender. */
-TEST_F(flow_refused, hello__looks_seldom)
-{
-    for (int i = 0; i < 30; ++i) {
-        unsigned steps = wait();
-        EXPECT_LE(steps, 5u) << i;
-        ASSERT_EQ(1u, a.out.size()) << i;
-        refuse(1);
-    }
-}
-
-/* Its data may be all that its receiver got. */
-TEST_F(flow_refused, hello__data_that_arrived_is_done)
-{
-    Node c(3);
-    flow_tx_t *ac = a.open(c);
-
-    a.progress();
-    ASSERT_TRUE(a.send(ac, "x"));
-    std::vector<Packet> out = take(a);
-    ASSERT_EQ(2u, out.size());
-    a.complete(out[0], FLOW_SEND_RNR);
-    c.receive(out[1]);
-    a.complete(out[1]);
-    EXPECT_FALSE(flow_tx_ready(a.core, ac)) << "it is a stranger there";
-    wait();
-    for (const Packet &packet : take(a)) {
-        c.receive(packet);
-        a.complete(packet);
-    }
-    EXPECT_TRUE(flow_tx_ready(a.core, ac));
-    settle(a, c);
-    EXPECT_EQ(FLOW_TX_OPEN, ac->state);
-    EXPECT_EQ(1u, c.got.size());
-}
-
 /* The answer to an earlier hello will do, too. */
 TEST_F(flow_refused, hello__an_answer_ends_the_wait)
 {
@@ -146,42 +110,6 @@ TEST_F(flow_refused, hello__an_answer_ends_the_wait)
     EXPECT_EQ(1u, b.got.size());
 }
 
-TEST_F(flow_refused, hello__data_of_a_closed_flow_waits)
-{
-    flow_tx_close(a.core, ab);
-    for (int i = 0; i < 3; ++i) {
-        wait();
-        ASSERT_EQ(1u, a.out.size()) << i;
-        ASSERT_TRUE(a.out.front().ctl);
-        refuse(1);
-    }
-    for (int i = 0; (i < 9) && (a.count(FLOW_EVENT_TX_GONE) == 0); ++i) {
-        step();
-        settle(a, b);
-    }
-    EXPECT_EQ(1u, b.got.size());
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-}
-
-/* While its hello is out, too. */
-TEST_F(flow_refused, hello_out__data_of_a_closed_flow_waits)
-{
-    flow_tx_close(a.core, ab);
-    wait();
-    std::vector<Packet> hello = take(a);
-    ASSERT_EQ(1u, hello.size());
-    for (int i = 0; i < 5; ++i) {
-        step();
-        ASSERT_TRUE(a.out.empty()) << i;
-    }
-    b.receive(hello[0]);
-    a.complete(hello[0]);
-    wait();
-    settle(a, b);
-    EXPECT_EQ(1u, b.got.size());
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-}
-
 /* A flow that is given up says no hello any more. */
 TEST_F(flow_refused, given_up__data_fails)
 {
@@ -191,98 +119,4 @@ TEST_F(flow_refused, given_up__data_fails)
     }
     EXPECT_EQ(1u, a.failed_ops);
     EXPECT_TRUE(a.out.empty());
-}
-
-/* A peer that does not answer any more ends the wait: its data ends by itself. */
-TEST_F(flow_refused, hello_lost__data_of_a_closed_flow_goes)
-{
-    flow_tx_close(a.core, ab);
-    wait();
-    std::vector<Packet> hello = take(a);
-    ASSERT_EQ(1u, hello.size());
-    a.complete(hello[0], FLOW_SEND_LOST);
-    wait();
-    ASSERT_EQ(1u, a.out.size());
-    EXPECT_FALSE(a.out.front().ctl);
-}
-
-/* No hello goes to a peer that another flow found silent: its data ends, too. */
-TEST_F(flow_refused, peer_silent__data_of_a_closed_flow_goes)
-{
-    a.now += 1000; /* it comes back later */
-    flow_tx_t *other = a.open(b);
-    a.progress();
-    ASSERT_TRUE(a.send(other, "two"));
-    refuse(2);
-    flow_tx_close(a.core, ab);
-    flow_tx_close(a.core, other);
-    for (int i = 0; (i < 50) && (a.failed_ops < 2); ++i) {
-        step();
-        for (const Packet &packet : take(a)) {
-            a.complete(packet, FLOW_SEND_LOST);
-        }
-    }
-    EXPECT_EQ(2u, a.failed_ops);
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core)) << "looks for ever";
-}
-
-TEST_F(flow_refused, hello_lost__data_fails)
-{
-    wait();
-    std::vector<Packet> hello = take(a);
-    ASSERT_EQ(1u, hello.size());
-    a.complete(hello[0], FLOW_SEND_LOST);
-    for (int i = 0; (i < 9) && (a.failed_ops == 0); ++i) {
-        step();
-    }
-    EXPECT_EQ(1u, a.failed_ops);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-}
-
-/*
- * Many to one that has no buffers, and room for few strangers. Data that gets
- * in where hellos do not makes each a stranger, and the oldest expires, of
- * which its sender is told.
- */
-TEST(flow_refused_many, hellos__nobody_is_a_stranger)
-{
-    enum { SENDERS = 20 };
-    Node to(1000, [](flow_params_t *params) { params->max_strangers = 8; });
-    std::vector<std::unique_ptr<Node>> all;
-    std::vector<flow_tx_t*> flows;
-
-    for (unsigned i = 0; i < SENDERS; ++i) {
-        all.emplace_back(new Node(1 + i));
-        flows.push_back(all[i]->open(to));
-        all[i]->progress();
-        ASSERT_TRUE(all[i]->send(flows[i], "x"));
-        for (const Packet &packet : take(*all[i])) {
-            all[i]->complete(packet, FLOW_SEND_RNR);
-        }
-    }
-    for (int round = 0; round < 20; ++round) { /* no hello gets in */
-        for (auto &node : all) {
-            node->now += 100000;
-            node->progress();
-            for (const Packet &packet : take(*node)) {
-                if (!packet.ctl) {
-                    to.grow();
-                    to.receive(packet);
-                }
-                node->complete(packet,
-                               packet.ctl ? FLOW_SEND_RNR : FLOW_SEND_OK);
-            }
-        }
-    }
-    for (int round = 0; round < 100; ++round) {
-        for (auto &node : all) {
-            node->now += 100000;
-            settle(*node, to);
-        }
-    }
-    EXPECT_EQ(0u, to.counters().expired);
-    EXPECT_EQ((size_t)SENDERS, to.got.size());
-    for (auto &node : all) {
-        EXPECT_EQ(0u, node->count(FLOW_EVENT_TX_FAILED));
-    }
 }

@@ -95,22 +95,6 @@ protected:
     unsigned            sent  = 0, others = 0;
 };
 
-/* Nothing else carries limits: a limit packet is held back until what it says
- * would look new. Instead, its flow waits for it. */
-TEST_F(flow_lap, limit_packet__is_waited_for)
-{
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    keeps = true;
-    stream(tx, 200);
-    ASSERT_EQ(1u, kept.size());
-    stream(tx, AROUND);
-    EXPECT_GE(sent, (unsigned)FLOW_LAP - FLOW_WINDOW_MAX);
-    EXPECT_LE(sent, 2u * FLOW_LAP + 2 * FLOW_WINDOW_MAX);
-    expect_well(tx);
-}
-
 /* A message of the pair carries a limit, and is held back. Its flow sends
  * nothing new then, so that limits go on in packets of their own. */
 class flow_lap_header : public flow_lap {
@@ -161,24 +145,6 @@ protected:
 
     flow_tx_t *ab, *ba;
 };
-
-TEST_F(flow_lap_both, headers__do_not_pass_a_limit_packet)
-{
-    hold_one();
-    expect_well(ab);
-}
-
-/* It costs nothing that can be seen: no stop where all moves. */
-TEST_F(flow_lap, all_moves__nobody_waits)
-{
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    stream(tx, MOST);
-    EXPECT_EQ((unsigned)MOST, sent);
-    EXPECT_EQ(0u, a.counters().stalls);
-    EXPECT_EQ(0u, b.counters().starved);
-}
 
 /* A flow that waits for an old limit lets others pass that wait for buffers. */
 TEST_F(flow_lap_both, held__is_no_obstacle)

@@ -53,6 +53,8 @@ TEST_F(flow_look_test, wait__a_limit_until_it_comes)
     flow_look_t told  = look(a, ab);
 
     EXPECT_EQ(FLOW_LOOK_LIMIT, told.wait);
+    EXPECT_EQ(FLOW_WINDOW_MAX, (int)count);
+    EXPECT_EQ(1u, a.counters().stalls);
     EXPECT_EQ(count, told.psn);
     EXPECT_EQ(0u, told.oldest);
     lose(a); /* all are complete; the receiver read none */
@@ -61,52 +63,18 @@ TEST_F(flow_look_test, wait__a_limit_until_it_comes)
     EXPECT_EQ(count, told.oldest);
 }
 
-TEST_F(flow_look_test, wait__over_when_the_receiver_reads)
+/* UD: what is next was acknowledged, and waits to be handed up. */
+TEST(flow_look_ud, depth__of_the_next)
 {
-    fill();
-    settle(a, b);
-    EXPECT_EQ(FLOW_LOOK_FREE, look(a, ab).wait);
-}
+    Node a(1, ud), b(2, ud);
+    auto [ab, ba] = connect(a, b);
+    flow_look_t told;
 
-TEST_F(flow_look_test, wait__the_answer_to_a_hello)
-{
-    Node        c(3);
-    flow_tx_t  *ac = a.open(c);
-
-    while (a.send(ac, "early")) {
-    }
-    EXPECT_EQ(FLOW_LOOK_HELLO, look(a, ac).wait);
-}
-
-TEST_F(flow_look_test, wait__receiver_not_ready)
-{
-    ASSERT_TRUE(a.send(ab, "refused"));
-    a.complete(a.out.back(), FLOW_SEND_RNR);
-    a.out.clear();
-    EXPECT_FALSE(a.send(ab, "behind it"));
-    EXPECT_EQ(FLOW_LOOK_RNR, look(a, ab).wait);
-    EXPECT_EQ(0u, look(a, ab).oldest);
-}
-
-TEST_F(flow_look_test, wait__nothing_any_more)
-{
-    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
-    EXPECT_EQ(FLOW_LOOK_FAILED, look(a, ab).wait);
-}
-
-/* The oldest of those that are out, in whatever order they complete. */
-TEST_F(flow_look_test, oldest__is_the_first_that_is_out)
-{
-    for (unsigned i = 0; i < 3; ++i) {
-        ASSERT_TRUE(a.send(ab, "one"));
-    }
-    std::vector<Packet> out = take(a);
-    a.complete(out[1]);
-    EXPECT_EQ(0u, look(a, ab).oldest);
-    a.complete(out[0]);
-    EXPECT_EQ(2u, look(a, ab).oldest);
-    a.complete(out[2]);
-    EXPECT_EQ(3u, look(a, ab).oldest);
+    ASSERT_TRUE(a.send(ab, "x"));
+    b.hold_all = true;
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(a.out.back()));
+    flow_look(b.core, ba, &told);
+    EXPECT_EQ(1, told.depth);
 }
 
 /* The flow that comes with it: how much of it was consumed, and how far ahead

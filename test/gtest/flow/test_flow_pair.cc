@@ -24,26 +24,6 @@ protected:
     flow_tx_t *ab, *ba;
 };
 
-/* b is told at once, and what it sent meanwhile is not for a's user any more:
- * nor what is so late that the flow is forgotten. */
-TEST_F(flow_broken_pair, by_our_device)
-{
-    ASSERT_TRUE(b.send(ba, "on its way"));
-    Packet late = take(b).at(0);
-    send_in_vain(FLOW_SEND_ERROR);
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
-    b.complete(late);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
-    EXPECT_EQ(FLOW_END_RESET, b.events.back().why);
-    EXPECT_TRUE(a.got.empty());
-    flow_tx_close(a.core, ab);
-    flow_tx_close(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(0u, a.counters().tx_flows + a.counters().rx_flows);
-    EXPECT_EQ(0u, b.counters().tx_flows + b.counters().rx_flows);
-}
-
 TEST_F(flow_broken_pair, late_first_message_starts_no_flow)
 {
     flow_tx_t *ab2 = a.open(b);
@@ -76,25 +56,6 @@ TEST_F(flow_broken_pair, by_a_time_out)
     EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
     b.complete(late);
     settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
-}
-
-/* Its user gives it up: the pair may be of another endpoint of his. */
-TEST_F(flow_broken_pair, not_by_its_user)
-{
-    flow_tx_fail(a.core, ab, FLOW_SEND_GIVEN_UP);
-    flow_tx_close(a.core, ab);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, ba->state);
-}
-
-/* Its receiver ended it: whoever sends the other way would not know. */
-TEST_F(flow_broken_pair, by_its_receiver)
-{
-    ASSERT_TRUE(ba->flags & FLOW_TXF_PAIRED);
-    flow_rx_fail(b.core, flow_core_rx(b.core, ba->carries));
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ab->state);
     EXPECT_EQ(FLOW_TX_FAILED, ba->state);
 }
 

@@ -3,47 +3,6 @@
 
 using namespace flow_test;
 
-TEST(flow_peer, gone__its_word_is_with_the_event)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-    int handle;
-
-    flow_peer_set_cookie(flow_tx_peer(a.core, ab), &handle);
-    flow_tx_close(a.core, ab);
-    flow_tx_close(b.core, ba);
-    settle(a, b);
-    ASSERT_EQ(1u, a.count(FLOW_EVENT_PEER_GONE));
-    for (const flow_event_t &event : a.events) {
-        if (event.type == FLOW_EVENT_PEER_GONE) {
-            EXPECT_EQ(&handle, event.cookie);
-            EXPECT_EQ(nullptr, flow_peer_cookie(event.peer));
-        }
-    }
-}
-
-TEST(flow_peer, dead__tombstones_are_bounded)
-{
-    Node a(1);
-
-    for (int i = 0; i < 3 * FLOW_TOMBSTONES; ++i) {
-        flow_addr_t addr = a.addr;
-        flow_tx_t *tx;
-
-        addr.incarnation += 1000 + i;
-        addr.qpn          = 100;
-        a.grow();
-        ASSERT_EQ(FLOW_OK, flow_tx_open(a.core, &addr, nullptr, &tx));
-        flow_tx_fail(a.core, tx, FLOW_SEND_DEAD);
-        flow_tx_close(a.core, tx);
-        a.pull_control();
-        a.pull_events();
-    }
-    EXPECT_TRUE(a.out.empty());
-    EXPECT_EQ((uint64_t)FLOW_TOMBSTONES, a.counters().peers);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
 /* Two lives at one GID and QPN. */
 class flow_reborn_pair : public testing::Test {
 protected:
@@ -138,26 +97,4 @@ TEST_F(flow_reborn_pair, hello__of_a_newcomer_comes_from_its_host)
     EXPECT_TRUE(peer(young)->rival);
     EXPECT_EQ(2u, a.counters().drops[FLOW_DROP_SENDER]);
     EXPECT_STREQ(nullptr, a.check());
-}
-
-/* That the answer was understood does, too. */
-TEST_F(flow_reborn_pair, ud__newcomer_uses_its_token)
-{
-    Node b(1, ud), dead(2, first_ud), now(2, second_ud);
-    flow_tx_t *gone = dead.open(b);
-
-    settle(b, dead);
-    ASSERT_TRUE(dead.send(gone, "late"));
-    Packet late   = dead.out.back();
-    flow_tx_t *tx = now.open(b);
-    move_all(now, b);
-    move_all(b, now);
-    flow_peer_t *was = flow_peer_find(b.core, dead.addr.incarnation);
-    EXPECT_NE(FLOW_PEER_DEAD, was->state);
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(late)) << "proves nothing either";
-    EXPECT_NE(FLOW_PEER_DEAD, was->state);
-    ASSERT_TRUE(now.send(tx, "x"));
-    move_all(now, b);
-    EXPECT_EQ(FLOW_PEER_DEAD, was->state);
-    EXPECT_STREQ(nullptr, b.check());
 }

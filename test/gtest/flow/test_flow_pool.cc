@@ -105,18 +105,6 @@ static Bytes hello(uint64_t incarnation, uint32_t ep, uint32_t qpn = 1)
     return encode(msg);
 }
 
-TEST(flow_pool, needed__names_what_is_missing)
-{
-    Bare bare(0);
-
-    EXPECT_EQ((unsigned)(TX | RX | PEER | RING | HASH),
-              flow_pool_grow_needed(bare.core));
-    bare.give(RX | HASH);
-    EXPECT_EQ((unsigned)(TX | PEER | RING), flow_pool_grow_needed(bare.core));
-    bare.give(TX | PEER | RING);
-    EXPECT_EQ(0u, flow_pool_grow_needed(bare.core));
-}
-
 TEST(flow_pool, hello__no_memory)
 {
     for (unsigned missing : {(unsigned)RX, (unsigned)PEER, (unsigned)HASH}) {
@@ -142,36 +130,6 @@ TEST(flow_pool, data__no_memory)
     }
 }
 
-/* The peer is there, by our flow to it; its own flow finds no room. */
-TEST(flow_pool, data__no_memory_for_a_known_peer)
-{
-    Bare bare(TX | PEER | HASH);
-    flow_addr_t peer;
-    flow_tx_t *tx;
-
-    memset(&peer, 0, sizeof(peer));
-    peer.incarnation = 7;
-    peer.qpn         = 1;
-    ASSERT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, nullptr, &tx));
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 0)));
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(hello(7, 1)));
-    EXPECT_EQ(2u, bare.objects());
-    bare.give(RX);
-    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
-}
-
-TEST(flow_pool, hold__no_memory)
-{
-    Bare bare(RX | PEER | HASH);
-
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 1)));
-    bare.give(RING);
-    EXPECT_EQ(FLOW_RX_HOLD, bare.receive(data(7, 1, 1)));
-    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
-    EXPECT_TRUE(bare.out.more);
-    EXPECT_EQ(&bare, flow_rx_next(bare.core, bare.out.token));
-}
-
 TEST(flow_pool, open__no_memory)
 {
     flow_addr_t peer;
@@ -194,36 +152,6 @@ TEST(flow_pool, open__no_memory)
     EXPECT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, &tx, &tx));
     peer.qkey = 1; /* the same life with another address */
     EXPECT_EQ(FLOW_NO_RESOURCE, flow_tx_open(bare.core, &peer, &tx, &tx));
-}
-
-TEST(flow_pool, hash__grows_with_the_peers)
-{
-    Bare bare(RX | RING);
-
-    for (uint64_t i = 1; i <= 3000; ++i) {
-        unsigned needed = flow_pool_grow_needed(bare.core);
-        while (needed != 0) {
-            bare.give(needed);
-            needed = flow_pool_grow_needed(bare.core);
-        }
-        flow_rx_verdict_t verdict =
-                flow_rx_accept(bare.core, hello(i * 77, 1, (uint32_t)i).data(),
-                               FLOW_CTL_HELLO_LEN, &bare,
-                               flow_src(FLOW_AH_UNKNOWN, (uint32_t)i),
-                               &bare.out);
-        ASSERT_EQ(FLOW_RX_CONTROL, verdict);
-    }
-    for (uint64_t i = 1; i <= 3000; ++i) {
-        ASSERT_NE(nullptr, flow_peer_find(bare.core, i * 77));
-    }
-    EXPECT_EQ(nullptr, flow_peer_find(bare.core, 1));
-    EXPECT_EQ(nullptr, flow_check(bare.core));
-    for (uint64_t i = 1; i <= 3000; ++i) { /* again: all have endpoint 1 */
-        flow_rx_t *rx = flow_rx_find(bare.core,
-                                     flow_peer_find(bare.core, i * 77), 1);
-        ASSERT_NE(nullptr, rx);
-        ASSERT_EQ(i * 77, flow_core_peer(bare.core, rx->peer)->incarnation);
-    }
 }
 
 /* UD: a send needs a ring; without one the flow waits for the growth. */

@@ -144,16 +144,3 @@ TEST_F(reserve_slots, take__begins_anew)
     EXPECT_TRUE(take(0));
     EXPECT_FALSE(take(0));
 }
-
-/* A flow with packets out moves when one of them came back since. */
-TEST_F(reserve_slots, moves__since_it_asked)
-{
-    uint64_t seen = 0;
-
-    EXPECT_TRUE(flow_reserve_moves(0, &seen));
-    EXPECT_FALSE(flow_reserve_moves(1, &seen));
-    EXPECT_FALSE(flow_reserve_moves(3, &seen));
-    EXPECT_TRUE(flow_reserve_moves(6, &seen));
-    EXPECT_FALSE(flow_reserve_moves(6, &seen));
-    EXPECT_TRUE(flow_reserve_moves(0, &seen));
-}

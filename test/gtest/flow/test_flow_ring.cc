@@ -39,38 +39,6 @@ protected:
     flow_ring_t ring;
 };
 
-TEST_F(flow_ring_test, take__nothing_while_the_next_is_missing)
-{
-    EXPECT_TRUE(take(10, 64).empty());
-    keep(11);
-    keep(10 + FLOW_WINDOW_MAX - 1);
-    EXPECT_TRUE(take(10, 64).empty());
-    EXPECT_TRUE(flow_ring_holds(&ring, 11));
-}
-
-TEST_F(flow_ring_test, take__up_to_the_first_that_is_missing)
-{
-    keep(12);
-    keep(10);
-    keep(14);
-    keep(11);
-    EXPECT_EQ((std::vector<void*>{handle(10), handle(11), handle(12)}),
-              take(10, 64));
-    EXPECT_FALSE(flow_ring_holds(&ring, 12));
-    EXPECT_TRUE(flow_ring_holds(&ring, 14));
-    EXPECT_TRUE(take(13, 64).empty());
-}
-
-TEST_F(flow_ring_test, take__no_more_than_max)
-{
-    keep(5);
-    keep(6);
-    keep(7);
-    EXPECT_EQ((std::vector<void*>{handle(5), handle(6)}), take(5, 2));
-    EXPECT_EQ((std::vector<void*>{handle(7)}), take(7, 1));
-    EXPECT_EQ(0u, ring.mask);
-}
-
 TEST_F(flow_ring_test, take__a_whole_window_in_any_order)
 {
     std::mt19937 random(3);

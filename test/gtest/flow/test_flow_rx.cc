@@ -73,20 +73,6 @@ TEST_P(flow_rx_wrap, accept__past_expected_duplicate_future)
     expect_in_order();
 }
 
-TEST_P(flow_rx_wrap, accept__whole_window_reversed)
-{
-    std::vector<Packet> p = packets(FLOW_WINDOW_MAX);
-
-    EXPECT_FALSE(a.send(ab, "one too many"));
-    for (int i = FLOW_WINDOW_MAX - 1; i > 0; --i) {
-        EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[i]));
-        EXPECT_TRUE(b.got.empty());
-    }
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    EXPECT_EQ((size_t)FLOW_WINDOW_MAX, b.got.size());
-    expect_in_order();
-}
-
 TEST_P(flow_rx_wrap, accept__shuffled_batches)
 {
     std::mt19937 rnd(GetParam());
@@ -167,35 +153,6 @@ TEST_P(flow_rx_wrap, short__what_it_leaves)
     EXPECT_EQ(FLOW_RX_DELIVER, way(p[3], p[3].bytes.size(), 0));
     EXPECT_EQ(FLOW_RX_OTHER, way(p[3], p[3].bytes.size(), 1)) << "again";
     EXPECT_STREQ(nullptr, b.check());
-}
-
-/* Without memory for a ring nothing is held by it, and the slow way says so. */
-TEST_P(flow_rx_wrap, short__no_ring_is_left)
-{
-    std::vector<Packet> p = packets(2);
-    std::vector<uint32_t> rings;
-    flow_rx_out_t out;
-    uint64_t word = 0;
-    int handle    = 0;
-    uint32_t ring;
-
-    while ((ring = flow_pool_ring_get(b.core)) != 0) {
-        rings.push_back(ring);
-    }
-    EXPECT_EQ(FLOW_RX_OTHER,
-              flow_rx_short(b.core, p[1].bytes.data(), p[1].bytes.size(),
-                            &handle, 1, p[1].src, &word));
-    EXPECT_EQ(FLOW_RX_NO_MEMORY,
-              flow_rx_accept(b.core, p[1].bytes.data(), p[1].bytes.size(),
-                             &handle, p[1].src, &out));
-    for (uint32_t index : rings) {
-        flow_pool_ring_release(b.core, index);
-    }
-    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[1]));
-    EXPECT_EQ(1u, b.counters().rings);
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    expect_in_order();
-    EXPECT_EQ(2u, b.got.size());
 }
 
 TEST_P(flow_rx_wrap, accept__malformed)
@@ -296,27 +253,6 @@ TEST_P(flow_rx_wrap, goodbye__data_behind_it)
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[1]));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
-}
-
-/* Early packets behind a goodbye are measured by it, not only by the limit. */
-TEST_P(flow_rx_wrap, goodbye__early_packets_after_it)
-{
-    std::vector<Packet> p = packets(6);
-    Packet bye            = p[4];
-
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
-    bye.bytes.resize(8);
-    bye.bytes[0] = (uint8_t)(FLOW_WIRE_CTL | FLOW_CTL_GOODBYE |
-                             (bye.bytes[0] & FLOW_WIRE_LIMIT));
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
-    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
-    EXPECT_STREQ(nullptr, b.check());
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
-    EXPECT_EQ(4u, b.got.size());
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[5]));
-    EXPECT_EQ(FLOW_DROP_TOKEN, b.last.reason) << "the flow ended";
-    expect_in_order();
 }
 
 TEST_P(flow_rx_wrap, goodbye__impossible_number)

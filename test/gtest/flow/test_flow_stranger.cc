@@ -65,65 +65,6 @@ TEST(flow_stranger, bound__of_bytes)
     EXPECT_STREQ(nullptr, b.check());
 }
 
-/* One whose data came before its hello. */
-class flow_former_stranger : public testing::Test {
-protected:
-    flow_former_stranger() : a(1), b(2, few), ab(a.open(b)),
-                             hello(take(a).at(0))
-    {
-        EXPECT_TRUE(a.send(ab, "early"));
-        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
-    }
-
-    Node       a, b;
-    flow_tx_t *ab;
-    Packet     hello;
-};
-
-/* A flow that said hello is no stranger: later ones do not end it. */
-TEST_F(flow_former_stranger, add__not_one_who_said_hello)
-{
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
-    for (uint64_t i = 0; i < 20; ++i) {
-        b.receive(made_up(b, 100 + i, 3), NOBODY);
-    }
-    EXPECT_EQ(20u - 8, b.counters().expired);
-    a.complete(hello);
-    a.complete(a.out.front());
-    a.out.clear();
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
-    ASSERT_TRUE(a.send(ab, "later"));
-    settle(a, b);
-    EXPECT_EQ("later", b.got.back());
-}
-
-/* Nor is one who has the index of a former stranger, which is gone. */
-TEST_F(flow_former_stranger, add__not_who_has_the_index_now)
-{
-    uint32_t index = flow_rx_index(rx_of(b, a, ab));
-    b.receive(hello);
-    a.complete(hello);
-    for (unsigned i = 0; b.core->rx_free.head != index; ++i) {
-        ASSERT_LT(i, b.core->rx_count);
-        settle(a, b);
-        flow_tx_close(a.core, ab);
-        settle(a, b);
-        ab = a.open(b); /* not with data first: it is no stranger */
-        settle(a, b);
-    }
-    for (uint64_t i = 0; i < 8; ++i) {
-        b.receive(made_up(b, 100 + i, 3), NOBODY);
-    }
-    EXPECT_EQ(FLOW_RX_STRANGER, flow_core_rx(b.core, index)->state);
-    EXPECT_EQ(0u, b.counters().expired);
-    b.receive(made_up(b, 200, 3), NOBODY);
-    b.pull_events();
-    EXPECT_EQ(nullptr, flow_peer_find(b.core, 100)) << "the oldest of all";
-    EXPECT_EQ(1u, b.counters().expired);
-    EXPECT_STREQ(nullptr, b.check());
-}
-
 /* A held packet stops counting when it is handed out or its sender is known. */
 TEST(flow_stranger, unhold__counts)
 {
@@ -176,8 +117,7 @@ TEST(flow_stranger, expired__is_told_at_its_hello)
         flow_tx_t *ab = a.open(b);
 
         a.progress();
-        Packet hello = a.out.front();
-        a.out.clear();
+        Packet hello = pop(a);
         ASSERT_TRUE(a.send(ab, "one"));
         ASSERT_TRUE(a.send(ab, "two"));
         b.receive(a.out[consumed ? 0 : 1]);
@@ -241,9 +181,7 @@ TEST(flow_stranger, expired__of_a_known_peer)
     a.progress();
     a.out.clear(); /* its hello stays under way */
     ASSERT_TRUE(a.send(two, "one"));
-    b.receive(a.out.front());
-    a.complete(a.out.front());
-    a.out.clear();
+    pass_on(a, b);
     b.progress();
     b.out.clear(); /* "who are you" is lost, as when b had no slot */
     for (uint64_t i = 0; i < 8; ++i) {
@@ -255,19 +193,4 @@ TEST(flow_stranger, expired__of_a_known_peer)
               b.out[0].bytes[0] & FLOW_WIRE_AM_MASK);
     a.receive(b.out[0]);
     EXPECT_EQ(FLOW_TX_FAILED, two->state);
-}
-
-/* Thousands of honest newcomers at once are no flood. */
-TEST(flow_stranger, add__many_honest)
-{
-    Node b(2);
-
-    for (uint64_t i = 0; i < 10000; ++i) {
-        b.grow();
-        EXPECT_EQ(FLOW_RX_HOLD, b.receive(made_up(b, 100 + i, 1), NOBODY));
-        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(made_up(b, 100 + i, 0), NOBODY));
-    }
-    EXPECT_EQ(0u, b.counters().expired);
-    EXPECT_EQ(10000u, b.counters().rx_flows);
-    EXPECT_EQ(20000u, b.got.size());
 }

@@ -14,14 +14,12 @@ TEST(flow_young, accept__unknown_handle)
     flow_peer_age(b.core, 0, 100); /* 100 posted, none of them read */
     auto flows = connect(a, b);
     ASSERT_TRUE(a.send(flows.first, "old"));
-    Packet old = a.out.front();
-    a.out.clear();
+    Packet old = pop(a);
     flow_peer_age(b.core, 99, 200);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(old.bytes, unknown));
     a.complete(old);
     ASSERT_TRUE(a.send(flows.first, "forged"));
-    Packet forged = a.out.front();
-    a.out.clear();
+    Packet forged = pop(a);
     flow_peer_age(b.core, 100, 200); /* all from before were read */
     EXPECT_EQ(FLOW_RX_DROP, b.receive(forged.bytes, unknown));
     EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
