@@ -13,7 +13,7 @@ public:
     explicit World(const Plan &plan);
     void transmit(const timed::PacketRef &packet, Time when) override;
     void start();
-    /* So far, of all hosts: posts, repeats; and fairness of what was got. */
+    /* Adds posts and repeats of all hosts, and what was got from each. */
     void count(Result *sums, std::vector<double> *got, double *back);
 
 private:

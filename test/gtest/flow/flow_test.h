@@ -105,7 +105,7 @@ std::vector<Packet> take(Node &node);
 Packet pop(Node &node);
 /* They complete and arrive nowhere. */
 void lose(Node &node);
-/* What is out arrives and completes, in the order in which it was sent. */
+/* All that is out arrives and completes, in the order of its sending. */
 void pass_on(Node &from, Node &to);
 /* Every packet that is out at `from` comes to `to`, if its status is OK, and
  * completes so. */

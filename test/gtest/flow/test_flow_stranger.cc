@@ -109,45 +109,6 @@ TEST(flow_stranger, expired__by_no_chance)
     }
 }
 
-/* An honest one whose hello came too late is told, and comes again. */
-TEST(flow_stranger, expired__is_told_at_its_hello)
-{
-    for (int consumed = 0; consumed < 2; ++consumed) {
-        Node a(1), b(2, few);
-        flow_tx_t *ab = a.open(b);
-
-        a.progress();
-        Packet hello = pop(a);
-        ASSERT_TRUE(a.send(ab, "one"));
-        ASSERT_TRUE(a.send(ab, "two"));
-        b.receive(a.out[consumed ? 0 : 1]);
-        a.complete(a.out[0]);
-        a.complete(a.out[1]);
-        for (uint64_t i = 0; i < 8; ++i) {
-            b.receive(made_up(b, 100 + i, 3), NOBODY);
-        }
-        b.pull_events();
-        EXPECT_EQ(nullptr, flow_peer_find(b.core, a.addr.incarnation));
-        /* what comes of it now is not taken for the beginning of a flow */
-        EXPECT_EQ(FLOW_RX_DROP, b.receive(a.out[consumed ? 1 : 0]));
-        EXPECT_EQ(FLOW_DROP_CLOSED, b.last.reason);
-        a.out.clear();
-        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
-        a.complete(hello);
-        settle(a, b);
-        EXPECT_EQ(FLOW_TX_FAILED, ab->state);
-        EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-        EXPECT_EQ((size_t)consumed, b.got.size());
-        flow_tx_close(a.core, ab);
-        flow_tx_t *again = a.open(b);
-        ASSERT_TRUE(a.send(again, "three"));
-        settle(a, b);
-        EXPECT_EQ(FLOW_TX_OPEN, again->state);
-        EXPECT_EQ("three", b.got.back());
-        EXPECT_STREQ(nullptr, b.check());
-    }
-}
-
 /* The last ones are remembered, whatever their hashes, and no others. */
 TEST(flow_stranger, remember__the_last)
 {
