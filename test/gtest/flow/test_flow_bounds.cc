@@ -37,6 +37,15 @@ TEST(flow_bounds, peer__rests)
     EXPECT_EQ(FLOW_PEER_REFS_MAX - 1u, peer->refs);
 }
 
+TEST(flow_bounds, release__nothing_is_over)
+{
+    Node a(1, ud);
+    int fail = 7;
+
+    EXPECT_EQ(nullptr, flow_resend_release_next(a.core, &fail));
+    EXPECT_EQ(7, fail);
+}
+
 /* Only the newest flows are searched for one without a pair. */
 TEST(flow_bounds, pair__search)
 {

@@ -53,6 +53,68 @@ TEST_F(flow_late_hello, all_was_delivered)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+TEST_F(flow_late_hello, data_is_missing)
+{
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[0]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
+    EXPECT_EQ(1u, b.counters().rx_flows) << "the second is missing";
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[1]));
+    EXPECT_TRUE(take(b).empty());
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ((std::vector<std::string>{"0", "1"}), b.got);
+    settle(a, b);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* The last packet of a flow comes the slow way, and ends it. */
+TEST(flow_ends, last_packet__sender_not_known_to_the_device)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    ASSERT_TRUE(a.send(ab, "last"));
+    Packet last = pop(a);
+    a.complete(last);
+    flow_tx_close(a.core, ab);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    EXPECT_EQ(FLOW_RX_DELIVER,
+              b.receive(last.bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_EQ((std::vector<std::string>{"last"}), b.got);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* A goodbye far ahead: grants go on as before, early packets are held. */
+TEST(flow_ends, goodbye__many_packets_behind)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+    std::vector<Packet> p;
+
+    for (int i = 0; i < 60; ++i) {
+        ASSERT_TRUE(a.send(ab, std::to_string(i)));
+        p.push_back(a.out.back());
+        a.complete(p.back());
+    }
+    a.out.clear();
+    flow_tx_close(a.core, ab);
+    Packet bye = take(a).at(0);
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_EQ(1u, b.counters().rx_flows) << i;
+        EXPECT_EQ(((i == 2) || (i == 3)) ? FLOW_RX_DROP : FLOW_RX_DELIVER,
+                  b.receive(p[i])) << i;
+    }
+    ASSERT_EQ(60u, b.got.size());
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_EQ(std::to_string(i), b.got[i]);
+    }
+    EXPECT_EQ(0u, b.counters().rx_flows);
+}
+
 /* Closed while a limit of it is queued: nothing more is said or kept. */
 class flow_closed_queued : public testing::Test {
 protected:
@@ -82,6 +144,19 @@ protected:
     flow_rx_t *rx;
     Packet     limit, bye;
 };
+
+TEST_F(flow_closed_queued, unsent)
+{
+    flow_ctl_unsent(b.core, limit.cookie);
+    expect_gone();
+}
+
+TEST_F(flow_closed_queued, unsent_after_it_was_gone)
+{
+    expect_gone();
+    flow_ctl_unsent(b.core, limit.cookie);
+    expect_gone();
+}
 
 TEST_F(flow_closed_queued, ping)
 {
@@ -126,6 +201,55 @@ TEST(flow_ends, done__index_in_use_again)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+TEST(flow_ends, rma__failed_after_it_was_ready)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    EXPECT_TRUE(flow_tx_rma_ready(a.core, ab));
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, ab));
+    EXPECT_FALSE(flow_tx_rma_refused(ab));
+    EXPECT_FALSE(ab->flags & FLOW_TXF_RMA) << "there is nothing to ask for";
+}
+
+TEST(flow_ends, rma__peer_dead_before_it_was_asked)
+{
+    Node a(1), b(2);
+
+    b.rma_peers   = false;
+    flow_tx_t *tx = a.open(b);
+    settle(a, b);
+    flow_tx_rma_ready(a.core, tx);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+    flow_peer_dead(b.core, peer);
+    b.pull_events();
+    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Lost are flows of ours, so with none, or with none any more, nothing is. */
+TEST(flow_ends, peer__lost_without_a_flow)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_peer_lost(b.core, flow_peer_find(b.core, a.addr.incarnation));
+    ASSERT_TRUE(a.send(ab, "x"));
+    settle(a, b);
+    EXPECT_EQ(1u, b.got.size());
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    flow_peer_t *peer = flow_tx_peer(a.core, ab);
+    flow_peer_dead(a.core, peer);
+    flow_peer_lost(a.core, peer);
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_DEAD, a.events.back().why);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 /* UD: confirmations nobody asked for, and what a failed flow leaves unsaid. */
 TEST(flow_ends, parted__without_a_goodbye)
 {
@@ -138,24 +262,6 @@ TEST(flow_ends, parted__without_a_goodbye)
     EXPECT_TRUE(a.send(ab, "goes on"));
     settle(a, b);
     EXPECT_EQ(1u, a.acked);
-}
-
-TEST(flow_ends, ud__reset_instead_of_the_hello)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *tx = a.open(b);
-    Packet hello  = take(a).at(0);
-
-    ASSERT_TRUE(a.send(tx, "x"));
-    Packet data = pop(a);
-    a.complete(data, FLOW_SEND_ERROR);
-    a.pull_releases();
-    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
-    flow_tx_close(a.core, tx);
-    a.complete(hello); /* not answered, and not to be said again */
-    std::vector<Packet> last = take(a);
-    ASSERT_EQ(1u, last.size());
-    EXPECT_EQ((unsigned)FLOW_CTL_RESET, type_of(last[0]));
 }
 
 } /* namespace */

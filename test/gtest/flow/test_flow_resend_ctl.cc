@@ -73,24 +73,6 @@ TEST_F(flow_time_out_ctl, ctl__goodbye_until_confirmed)
     EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
-TEST_F(flow_time_out_ctl, want__the_limit_was_lost)
-{
-    connect_both();
-    unsigned sent = 0;
-
-    while (a.send(ab, "x")) {
-        ++sent;
-    }
-    pass_on(a, b);
-    ASSERT_EQ(sent, b.got.size());
-    lose(b);
-    EXPECT_FALSE(flow_tx_ready(a.core, ab));
-    pass(100 * MS);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_READY));
-    EXPECT_TRUE(flow_tx_ready(a.core, ab));
-    EXPECT_EQ(sent, a.acked);
-}
-
 /* A user's check ends sooner than a sender's wait: the last of its time-outs
  * fails the flow. An answer sets the count back. */
 TEST_F(flow_time_out_ctl, check__is_over_after_few_time_outs)

@@ -65,6 +65,47 @@ TEST(flow_stranger, bound__of_bytes)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* One whose data came before its hello. */
+class flow_former_stranger : public testing::Test {
+protected:
+    flow_former_stranger() : a(1), b(2, few), ab(a.open(b)),
+                             hello(take(a).at(0))
+    {
+        EXPECT_TRUE(a.send(ab, "early"));
+        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
+    }
+
+    Node       a, b;
+    flow_tx_t *ab;
+    Packet     hello;
+};
+
+/* Nor is one who has the index of a former stranger, which is gone. */
+TEST_F(flow_former_stranger, add__not_who_has_the_index_now)
+{
+    uint32_t index = flow_rx_index(rx_of(b, a, ab));
+    b.receive(hello);
+    a.complete(hello);
+    for (unsigned i = 0; b.core->rx_free.head != index; ++i) {
+        ASSERT_LT(i, b.core->rx_count);
+        settle(a, b);
+        flow_tx_close(a.core, ab);
+        settle(a, b);
+        ab = a.open(b); /* not with data first: it is no stranger */
+        settle(a, b);
+    }
+    for (uint64_t i = 0; i < 8; ++i) {
+        b.receive(made_up(b, 100 + i, 3), NOBODY);
+    }
+    EXPECT_EQ(FLOW_RX_STRANGER, flow_core_rx(b.core, index)->state);
+    EXPECT_EQ(0u, b.counters().expired);
+    b.receive(made_up(b, 200, 3), NOBODY);
+    b.pull_events();
+    EXPECT_EQ(nullptr, flow_peer_find(b.core, 100)) << "the oldest of all";
+    EXPECT_EQ(1u, b.counters().expired);
+    EXPECT_STREQ(nullptr, b.check());
+}
+
 /* A held packet stops counting when it is handed out or its sender is known. */
 TEST(flow_stranger, unhold__counts)
 {
