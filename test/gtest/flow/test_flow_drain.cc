@@ -137,7 +137,9 @@ TEST_F(Drain, sample__rtt_stays)
     EXPECT_EQ(30u * US, path.base);
     EXPECT_EQ(30u * US, path.latest);
     EXPECT_EQ(0u, path.round_count);
+    uint32_t var = path.var;
     flow_path_sample(&path, 90 * US, SLOT + SLOT / 2);
+    EXPECT_EQ(var - var / 4 + 10 * US / 4, path.var);
     EXPECT_GT((uint32_t)rtt, path.rtt);
     EXPECT_EQ(1u, path.round_count);
 }
