@@ -21,12 +21,6 @@ protected:
     /* Messages that `eps` endpoints take while b makes no progress. */
     uint64_t flood(unsigned eps);
 
-    /* One of the device's, of all processes of this host. */
-    static uint64_t counter(const char *name);
-
-    /* A host that there is not: ep_create's status. */
-    ucs_status_t connect_elsewhere();
-
     /* Variables that both transports have, by what they do. */
     void window_bounds_what_is_sent();
     void tx_queue_bounds_what_is_sent();

@@ -2,8 +2,6 @@
 /* Hosts that are not there: one bad peer must not stop a good one. */
 #include "accident.h"
 
-
-
 using namespace uct_test;
 
 namespace accident {
@@ -19,24 +17,12 @@ protected:
     {
         for (int i = 0; i < HOSTS; ++i) {
             Bytes device_addr = b->device_addr, iface_addr = b->iface_addr;
-            uct_ep_params_t params;
-            uct_ep_h absent;
 
             device_addr[device_addr.size() - 2] ^= 0x5a; /* of the GID */
             device_addr[device_addr.size() - 1] = static_cast<uint8_t>(i);
             iface_addr[8] = static_cast<uint8_t>(i);     /* its incarnation */
             iface_addr[9] ^= 0x5a;
-            memset(&params, 0, sizeof(params));
-            params.field_mask = UCT_EP_PARAM_FIELD_IFACE |
-                                UCT_EP_PARAM_FIELD_DEV_ADDR |
-                                UCT_EP_PARAM_FIELD_IFACE_ADDR;
-            params.iface      = a->iface();
-            params.dev_addr   =
-                    reinterpret_cast<uct_device_addr_t*>(device_addr.data());
-            params.iface_addr =
-                    reinterpret_cast<uct_iface_addr_t*>(iface_addr.data());
-            ASSERT_EQ(UCS_OK, uct_ep_create(&params, &absent));
-            m_absent.push_back(absent);
+            m_absent.push_back(a->connect(device_addr, iface_addr));
         }
     }
 
@@ -72,14 +58,6 @@ protected:
         return m_time - start;
     }
 
-    void close_absent()
-    {
-        for (uct_ep_h absent : m_absent) {
-            uct_ep_destroy(absent);
-        }
-        m_absent.clear();
-    }
-
     void TearDown() override
     {
         device_clock(0);
@@ -108,7 +86,9 @@ TEST_F(Absent, hosts_beside_a_pair)
            MESSAGES, alone / 1e3, beside / 1e3, HOSTS);
     EXPECT_LE(beside * 9, alone * 10);
     EXPECT_TRUE(a->failures.empty()) << "too late: they timed out";
-    close_absent();
+    for (uct_ep_h absent : m_absent) {
+        uct_ep_destroy(absent);
+    }
 }
 
 } // namespace accident

@@ -86,11 +86,7 @@ TEST_F(Churn, opens)
         open();
         ASSERT_EQ(UCS_OK, send_short(ep, 0, {})) << "open " << i;
         ASSERT_TRUE(wait([&] { return b->count == 1; })) << "open " << i;
-        uct_ep_destroy(ep);
-        ep = nullptr;
-        delete a;
-        delete b;
-        a = b = nullptr;
+        UctTest::TearDown();
         if (i == 2) {
             before = descriptors();
         }

@@ -1,93 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receivers that do not consume, packets that get lost, directions that
- * starve each other. */
+/* Directions that starve each other. */
 #include "accident.h"
 
 #include <flow/limits.h>
 
-#include <cstdlib>
-
 using namespace uct_test;
 
 namespace accident {
-
-/* Messages a peer may send before they are consumed (UCX_SRD_WINDOW). */
-static const uint64_t WINDOW = FLOW_WINDOW_MAX;
-
-/* In-tree: an idle receiver, 6000 messages accepted and flushed with success,
- * most of them never to arrive. */
-TEST_F(Accident, idle_receiver)
-{
-    const uint64_t count = 6000;
-    const char *seconds  = getenv("IDLE_SECONDS");
-
-    open();
-    introduce();
-    uint64_t sent = 1;
-    long before   = resident();
-    double until  = now() + (seconds ? atof(seconds) : 1);
-    while (now() < until) {
-        if ((sent < count) &&
-            (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK)) {
-            ++sent;
-        }
-        a->progress();
-    }
-    EXPECT_LE(sent - 1, WINDOW) << "accepted for a receiver that sleeps";
-    EXPECT_GT(sent, 1u);
-    EXPECT_EQ(1u, b->count);
-    EXPECT_LT(resident() - before, 1024) << "KiB while it slept";
-
-    while (sent < count) {
-        ASSERT_EQ(UCS_OK, send_short(ep, sent++, {}));
-    }
-    ASSERT_TRUE(flush(ep));
-    ASSERT_TRUE(wait([&] { return b->count >= count; }));
-    expect_in_order(count);
-    EXPECT_TRUE(a->failures.empty());
-}
-
-/* In-tree: one lost packet, and what came after it grew the receiver by
- * 105 MB. Here one packet is refused (receiver not ready) again and again
- * while the sender would like to send 100 MB. */
-TEST_F(Accident, reorder_memory)
-{
-    const uint64_t count = 12000;
-    const Bytes message  = make_message(1, 8800);
-    uint64_t accepted    = 0;
-
-    open();
-    b->record = false;
-    introduce();
-    device("inject", "send:10:1"); /* the first of them */
-    do {
-        ++accepted;
-    } while (uct_ep_am_bcopy(ep, AM_ID, pack_bytes,
-                             const_cast<Bytes *>(&message), 0) > 0);
-    device("inject", "send:10:1000000000"); /* and each repetition */
-    --accepted;
-    ASSERT_GT(accepted, 8u);
-
-    progress_for(0.1);
-    long before = resident();
-    for (double until = now() + 2; now() < until;) {
-        if (uct_ep_am_bcopy(ep, AM_ID, pack_bytes,
-                            const_cast<Bytes *>(&message), 0) > 0) {
-            ++accepted;
-        }
-        progress();
-    }
-    EXPECT_LE(accepted, WINDOW);
-    EXPECT_EQ(1u, b->count) << "delivered past a gap";
-    EXPECT_LT(resident() - before, 1024) << "KiB while the gap was open";
-
-    device("inject", "");
-    for (; accepted < count; ++accepted) {
-        ASSERT_EQ(ssize_t(message.size()), send_bcopy(ep, message));
-    }
-    ASSERT_TRUE(wait([&] { return b->count == 1 + count; }));
-    EXPECT_LT(resident() - before, 4096) << "KiB after 100 MB";
-}
 
 /* In-tree: 2000 progress calls and a flush never completed, because receives
  * kept coming. Four flows bring more than one progress takes. */
@@ -150,7 +69,7 @@ TEST_F(Accident, starving_completions)
  * Without limits the other side stops after a window. */
 TEST_F(Accident, starving_control)
 {
-    const size_t count = 20 * WINDOW;
+    const size_t count = 20 * FLOW_WINDOW_MAX;
 
     open({{"TX_QUEUE_LEN", "16"}});
     introduce();
@@ -171,7 +90,7 @@ TEST_F(Accident, starving_control)
                 return a->count > count;
             },
             30)) << a->count << " messages passed of " << count;
-    EXPECT_GT(b->count, WINDOW) << "its own messages did not go on";
+    EXPECT_GT(b->count, size_t(FLOW_WINDOW_MAX)) << "its own messages did not go on";
     device("delay-us", "0");
     ASSERT_TRUE(flush(ep));
     uct_ep_destroy(back);

@@ -117,34 +117,4 @@ TEST_F(Lost, nothing_by_a_neighbour)
     EXPECT_TRUE(b->failures.empty());
 }
 
-/* Reads that are not answered, several at a time. */
-TEST_F(Lost, reads)
-{
-    Memory remote(*b, 65536, 1), local(*a, 65536, 2);
-    Completion lost[4], good;
-
-    ASSERT_EQ(UCS_INPROGRESS, get(local.iov(0, 8), remote, &good));
-    ASSERT_TRUE(wait([&] { return good.done == 1; }));
-    device("inject", "read:15:4");
-    for (size_t i = 0; i < 4; ++i) {
-        ASSERT_EQ(UCS_INPROGRESS,
-                  get(local.iov(i * 8192, 8192), remote, &lost[i]));
-    }
-    ASSERT_TRUE(wait([&] {
-        return !a->failures.empty() && (lost[0].done + lost[1].done +
-                                        lost[2].done + lost[3].done == 4);
-    }));
-    for (const Completion &comp : lost) {
-        EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, comp.status);
-    }
-    progress_for(0.05);
-    good = Completion();
-    ASSERT_EQ(UCS_INPROGRESS, get(local.iov(0, 65536), remote, &good));
-    ASSERT_TRUE(wait([&] { return good.done == 1; }));
-    EXPECT_EQ(UCS_OK, good.status);
-    EXPECT_EQ(0, memcmp(local.data(), remote.data(), 65536));
-    expect_both_ways();
-    EXPECT_EQ(1u, a->failures.size());
-}
-
 } // namespace accident

@@ -27,8 +27,6 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_put.cc \
 	test/gtest/uct/test_uct_status.cc \
 	test/gtest/uct/test_uct_ud.cc test/gtest/uct/ud_test.h \
-	test/gtest/uct/test_uct_ud_peer.cc \
-	test/gtest/uct/ud_peer.cc test/gtest/uct/ud_peer.h \
 	test/gtest/uct/test_uct_ud_attack.cc \
 	test/gtest/uct/test_uct_vfs.cc \
 	test/gtest/uct/vfs_files.cc test/gtest/uct/vfs_files.h
