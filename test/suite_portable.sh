@@ -158,7 +158,6 @@ run_arm() {
     check arm_srd 120 arm_run arm_bytes srd
     check arm_ud 120 arm_run arm_bytes ud
     check arm_rdma 60 arm_run arm_rdma
-    check arm_glue 60 arm_run arm_glue
     check arm_record 120 arm_record
 }
 

@@ -4,8 +4,7 @@
  * that speak its private structures. abi.c implements them, compiled once for
  * each minor against the declarations of abi_layout.h. Tests compare the
  * layouts with the private headers of all these minors (hooks_layout.cc), and
- * run the callbacks that UCT's API calls under a real libuct of each
- * (hooks_suite.sh, hooks_matrix.sh).
+ * run the callbacks that UCT's API calls under real ones (suites uct, matrix).
  */
 #ifndef UCX_EFA_ABI_H
 #define UCX_EFA_ABI_H

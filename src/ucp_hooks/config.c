@@ -21,8 +21,6 @@ static const config_type_t config_types[UCX_CONFIG_LAST] = {
         PARSER("clone_string"), PARSER("release_string"), "text"},
     [UCX_CONFIG_UINT] = {PARSER("sscanf_uint"), PARSER("sprintf_uint"),
         PARSER("clone_uint"), PARSER("release_nop"), "unsigned integer"},
-    [UCX_CONFIG_DOUBLE] = {PARSER("sscanf_double"), PARSER("sprintf_double"),
-        PARSER("clone_double"), PARSER("release_nop"), "number"},
     [UCX_CONFIG_BOOL] = {PARSER("sscanf_bool"), PARSER("sprintf_bool"),
         PARSER("clone_int"), PARSER("release_nop"), "y or n"},
     [UCX_CONFIG_TERNARY] = {PARSER("sscanf_ternary"),
@@ -90,18 +88,6 @@ static int config_read_unsigned(const char *buf, void *dest)
     return 1;
 }
 
-static int config_read_double(const char *buf, void *dest)
-{
-    char *end;
-    double value = strtod(buf, &end);
-
-    if ((end == buf) || (*end != '\0') || __builtin_isnan(value)) {
-        return 0;
-    }
-    *(double*)dest = value;
-    return 1;
-}
-
 static int config_read_type(const ucx_config_arg_t *arg, const char *buf,
                             void *dest)
 {
@@ -112,8 +98,6 @@ static int config_read_type(const ucx_config_arg_t *arg, const char *buf,
             return 1;
         }
         return config_read_unsigned(buf, dest);
-    case UCX_CONFIG_DOUBLE:
-        return config_read_double(buf, dest);
     default:
         return arg->read(buf, dest, NULL) == 1;
     }
@@ -127,7 +111,6 @@ static int config_in_range(const ucx_config_field_t *field, const void *value)
     case UCX_CONFIG_UINT:
         number = *(const unsigned*)value;
         break;
-    case UCX_CONFIG_DOUBLE:
     case UCX_CONFIG_TIME:
         number = *(const double*)value;
         if (__builtin_isnan(number)) {

@@ -311,7 +311,8 @@ typedef struct ucx_ep_base {
  * Construct UCX's part of an interface: to be called first in iface_open, with
  * zeroed memory. The transport's own members stand behind ucx_iface_base_t.
  *
- * @ops     the transport's public operations; copied. These must be set:
+ * @ops     the transport's public operations; copied. These must be set, or
+ *          UCX asserts or calls them all the same:
  *          ep_flush ep_fence ep_destroy ep_create ep_check ep_pending_add
  *          ep_pending_purge iface_flush iface_fence iface_progress_enable
  *          iface_progress_disable iface_progress iface_close iface_query
@@ -322,8 +323,7 @@ typedef struct ucx_ep_base {
  *          transport's own struct, which begins with ucx_iface_config_t).
  *
  *   UCS_OK                 ucx_iface_cleanup() is owed
- *   UCS_ERR_INVALID_PARAM  an operation listed above is missing (logged), or
- *                          UCX found @params wrong
+ *   UCS_ERR_INVALID_PARAM  UCX found @params wrong
  *   UCS_ERR_NO_MEMORY      statistics builds only
  * On error nothing is owed.
  */

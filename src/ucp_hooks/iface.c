@@ -9,37 +9,6 @@
 
 #include <string.h>
 
-#define IFACE_OP(_name) { #_name, offsetof(uct_iface_ops_t, _name) }
-
-/* Operations that UCX's constructor asserts, or UCX calls despite the flags. */
-static const struct {
-    const char *name;
-    size_t     offset;
-} iface_required_ops[] = {
-    IFACE_OP(ep_create), IFACE_OP(ep_destroy), IFACE_OP(ep_flush),
-    IFACE_OP(ep_fence), IFACE_OP(ep_check), IFACE_OP(ep_pending_add),
-    IFACE_OP(ep_pending_purge), IFACE_OP(iface_flush), IFACE_OP(iface_fence),
-    IFACE_OP(iface_progress_enable), IFACE_OP(iface_progress_disable),
-    IFACE_OP(iface_progress), IFACE_OP(iface_close), IFACE_OP(iface_query),
-    IFACE_OP(iface_get_device_address),
-};
-
-static const char *iface_missing_op(const uct_iface_ops_t *ops)
-{
-    unsigned i;
-
-    for (i = 0; i < sizeof(iface_required_ops) / sizeof(iface_required_ops[0]);
-         ++i) {
-        void *const *op = (void*)((const char*)ops +
-                                  iface_required_ops[i].offset);
-
-        if (*op == NULL) {
-            return iface_required_ops[i].name;
-        }
-    }
-    return NULL;
-}
-
 static int iface_is_reachable(const uct_iface_h iface,
                               const uct_device_addr_t *dev_addr,
                               const uct_iface_addr_t *iface_addr)
@@ -91,19 +60,10 @@ ucs_status_t ucx_iface_init(ucx_iface_base_t *self, const uct_iface_ops_t *ops,
     ucx_host_t *host         = md->host;
     const ucx_calls_t *calls = host->calls;
     uct_iface_ops_t all      = *ops;
-    const char *missing      = iface_missing_op(ops);
     int init_count           = 1;
     void *stats_parent       = NULL;
     ucs_status_t status;
 
-    if (missing == NULL) {
-        missing = (vops->is_reachable == NULL)    ? "is_reachable" :
-                  (vops->ep_is_connected == NULL) ? "ep_is_connected" : NULL;
-    }
-    if (missing != NULL) {
-        host_error(host, "operation %s of the transport is not set", missing);
-        return UCS_ERR_INVALID_PARAM;
-    }
     if (all.iface_is_reachable == NULL) {
         all.iface_is_reachable = iface_is_reachable;
     }

@@ -78,10 +78,6 @@ $(ucx_abi_objects): src/ucp_hooks/lib_libuct_srd_so_0-abi_1_%.o: \
 
 CLEANFILES += $(ucx_abi_objects) $(ucx_abi_objects:.o=.d)
 
-# All of src/ucp_hooks, as the module has it.
-ucp_hooks_objects = $(ucx_abi_objects) $(patsubst src/ucp_hooks/%.c,\
-	src/ucp_hooks/lib_libuct_srd_so_0-%.o,$(filter %.c,$(ucp_hooks_sources)))
-
 # src/uct/ib/local.mk says what is in uct_ib_sources, and that the module is to
 # be built.
 lib_libuct_srd_so_0_SOURCES      = $(ucp_hooks_sources) $(uct_ib_sources) \

@@ -21,7 +21,6 @@ BEGIN_C_DECLS
 typedef enum {
     UCX_CONFIG_STRING,   /* char*      freed by UCX                      */
     UCX_CONFIG_UINT,     /* unsigned   min and max are enforced          */
-    UCX_CONFIG_DOUBLE,   /* double     min and max are enforced          */
     UCX_CONFIG_BOOL,     /* int        0 or 1                            */
     UCX_CONFIG_TERNARY,  /* int        ucs_ternary_auto_value_t: n y try */
     UCX_CONFIG_MEMUNITS, /* size_t     UCS_MEMUNITS_INF, _AUTO possible  */
@@ -32,7 +31,6 @@ typedef enum {
 /* The types above, as the compiler knows them. */
 #define UCX_CONFIG_STRING_TYPE   char*
 #define UCX_CONFIG_UINT_TYPE     unsigned
-#define UCX_CONFIG_DOUBLE_TYPE   double
 #define UCX_CONFIG_BOOL_TYPE     int
 #define UCX_CONFIG_TERNARY_TYPE  int
 #define UCX_CONFIG_MEMUNITS_TYPE size_t

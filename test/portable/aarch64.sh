@@ -5,8 +5,7 @@
 # cross-built by the compiler of the packages, on their very objects. Sourced by
 # suite_portable.sh.
 
-ARM_TESTS='test/flow_sim test/ucp_bytes test/gtest_efasim_engine test/gtest_flow
-           obj/hooks/hooks_glue obj/hooks/libuct_hooktest.so.0'
+ARM_TESTS='test/flow_sim test/ucp_bytes test/gtest_efasim_engine test/gtest_flow'
 FUZZERS='wire rx net'
 
 # arm_is FILE: what is built lies in $ARM; in a check that runs there nothing of this
@@ -180,15 +179,6 @@ arm_programs() {
         "$root/bin/srd_info" >"$CHECK_LOG.info" || { cat "$CHECK_LOG.info"; fail status; }
     cat "$CHECK_LOG.info"
     grep -q 'UCX takes srd on rdmap0s6' "$CHECK_LOG.info" || fail "no lane over srd"
-}
-
-# UCX's calls through our tables, to a provider of the tests' own.
-arm_glue() {
-    arm_is build/obj/hooks/hooks_glue
-    LD_PRELOAD=$ARM/build/obj/hooks/libuct_hooktest.so.0 \
-        "$ARM/build/obj/hooks/hooks_glue" --gtest_brief=1 || fail "status $?"
-    tests_ran
-    note "$(grep -o '^\[  PASSED  \].*' "$CHECK_LOG" | tail -n 1)"
 }
 
 # Our declarations of UCX's structures against UCX's headers, by the aarch64

@@ -1,25 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of src/ucp_hooks: a module of the same objects with a provider of the
-# tests' own (no device, a loopback transport), and programs that load it.
-check_PROGRAMS += obj/hooks/libuct_hooktest.so.0
-obj_hooks_libuct_hooktest_so_0_SOURCES = test/gtest/uct/hooks_provider.c
-obj_hooks_libuct_hooktest_so_0_CFLAGS  = $(ucp_hooks_cflags)
-obj_hooks_libuct_hooktest_so_0_LDFLAGS = $(ucp_hooks_ldflags) \
-	-Wl,-soname,libuct_hooktest.so.0
-obj_hooks_libuct_hooktest_so_0_LDADD   = $(ucp_hooks_objects)
-obj_hooks_libuct_hooktest_so_0_DEPENDENCIES = $(ucp_hooks_objects) \
-	$(ucp_hooks_map)
-
-if HAVE_GTEST
-check_PROGRAMS += obj/hooks/hooks_glue
-obj_hooks_hooks_glue_SOURCES = \
-	test/gtest/uct/hooks_glue.h \
-	test/gtest/uct/hooks_glue_iface.cc \
-	test/gtest/uct/hooks_glue_md.cc
-obj_hooks_hooks_glue_LDADD   = $(UCT_LIBS) $(GTEST_LIBS)
-gtest_objects += $(obj_hooks_hooks_glue_OBJECTS)
-endif
-
+# Tests of src/ucp_hooks: programs that load the module.
 check_PROGRAMS += obj/hooks/hooks_late obj/hooks/hooks_fake_user
 obj_hooks_hooks_late_SOURCES      = test/gtest/uct/hooks_late.c
 obj_hooks_hooks_late_LDADD        = -ldl -lpthread
@@ -43,5 +23,4 @@ EXTRA_DIST += \
 	test/gtest/uct/hooks_layout.cc \
 	test/gtest/uct/hooks_layout.sh \
 	test/gtest/uct/hooks_rows.py \
-	test/gtest/uct/hooks_matrix.sh \
 	test/gtest/uct/hooks_suite.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of src/ucp_hooks: how the module finds, judges and joins the UCX of a
-# process. Needs no device.
+# process, with the emulated device where it matters that there is one.
 #
 #   hooks_suite.sh BUILD_DIR [PROFILE]      PROFILE: ci (default) or full
 #
@@ -14,8 +14,7 @@ profile=${2:-ci}
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)
 obj=$build/obj/hooks
-module=$obj/libuct_hooktest.so.0
-product=$build/lib/libuct_srd.so.0
+module=$build/lib/libuct_srd.so.0
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 skipped=0
@@ -52,12 +51,19 @@ if [ -n "$runtime" ] || nm -D "$module" | grep -q __asan_init; then
     sanitized=y
     preload="$runtime $module"
 fi
-hooked() {
+# without_device COMMAND...: with the module. hooked: and with a device.
+without_device() {
     local leaks=0 word
     for word in "$@"; do
         [ "${word#"$obj"/}" = "$word" ] || leaks=1
     done
     timeout 120 env ASAN_OPTIONS=detect_leaks=$leaks LD_PRELOAD="$preload" "$@"
+}
+simulated() {
+    "$build/bin/efasim" run --fabric "hooks$$" -- "$@"
+}
+hooked() {
+    simulated timeout 120 "$build/bin/srdrun" "$@"
 }
 
 libucp=$(ldconfig -p | awk '/libucp\.so\.0 / {print $NF; exit}')
@@ -65,61 +71,39 @@ libucp=$(ldconfig -p | awk '/libucp\.so\.0 / {print $NF; exit}')
 
 # ---- the file itself ----
 
-file_tests() {
-    local name=$1 file=$2
-    check "$name exports one function" "uct_query_components" \
-        "$(nm -D --defined-only "$file" | awk '{print $3}' | tr -d '\n')"
-    check "$name leaves no UCX, verbs or efa symbol undefined" "" \
-        "$(nm -D --undefined-only "$file" | awk '{print $2}' |
-           grep -E '^(uc[tspm]_|ibv_|efadv_|__uc)')"
-    match "$name is never unloaded" 'NODELETE' "$(readelf -d "$file")"
-    if [ $sanitized = n ]; then
-        check "$name needs libc alone" "libc.so.6" \
-            "$(readelf -d "$file" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
-               tr '\n' ' ' | sed 's/ $//')"
-    fi
-}
-file_tests "test module" "$module"
-if [ -e "$product" ]; then
-    file_tests "libuct_srd.so.0" "$product"
-else
-    skip "libuct_srd.so.0" "not built"
+check "it exports one function" "uct_query_components" \
+    "$(nm -D --defined-only "$module" | awk '{print $3}' | tr -d '\n')"
+check "it leaves no UCX, verbs or efa symbol undefined" "" \
+    "$(nm -D --undefined-only "$module" | awk '{print $2}' |
+       grep -E '^(uc[tspm]_|ibv_|efadv_|__uc)')"
+match "it is never unloaded" 'NODELETE' "$(readelf -d "$module")"
+if [ $sanitized = n ]; then
+    check "it needs libc alone" "libc.so.6" \
+        "$(readelf -d "$module" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+           tr '\n' ' ' | sed 's/ $//')"
 fi
 
 # ---- a UCX that the program links ----
 
 if command -v ucx_info >/dev/null; then
     out=$(hooked ucx_info -d 2>&1)
-    match "ucx_info -d shows the component" 'Component: hooktest$' "$out"
-    match "ucx_info -d shows the transport" 'Transport: hooktl$' "$out"
+    match "ucx_info -d shows the component" 'Component: efa$' "$out"
     match "ucx_info -d shows the other transports" 'Transport: tcp$' "$out"
-    check "ucx_info -d shows it once" 1 "$(echo "$out" | grep -c 'Transport: hooktl$')"
+    check "ucx_info -d shows ours once" 1 "$(echo "$out" | grep -c 'Transport: srd$')"
+    check "log level warn hides our lines" 0 "$(echo "$out" | grep -c ' EFA ')"
     out=$(hooked ucx_info -c 2>&1)
-    for v in HOOKMD_NAME=none HOOKMD_DEPTH=128 \
-             HOOKMD_FACTOR=1.500 HOOKMD_FLAG=y HOOKMD_TERNARY=try \
-             HOOKMD_SIZE=8K HOOKMD_TIMEOUT=1000000.00us \
-             HOOKTL_DEPTH=64 \
-             HOOKTL_MAX_NUM_EPS=inf; do
+    for v in EFA_RECORD= EFA_REG_CACHE_MAX=16384 EFA_TOP=y EFA_REG_CACHE=try \
+             EFA_REG_CACHE_SIZE=inf SRD_GET_SHORT=0.00us SRD_WINDOW=64 \
+             SRD_MAX_NUM_EPS=inf; do
         match "ucx_info -c lists $v" "^UCX_$v\$" "$out"
     done
     match "ucx_info -cf says what is allowed" \
-        '^# syntax: +unsigned integer, from 16 to 4096$' \
+        '^# syntax: +unsigned integer, from 16 to 4000$' \
         "$(hooked ucx_info -cf 2>&1)"
     check "without the module nothing of it is there" 0 \
-        "$(ucx_info -d -c 2>&1 | grep -ci 'hook[mt]')"
-
-    # log lines go through UCX's logger, at UCX's level
-    match "log level info shows our lines" \
-        ' EFA +INFO +hooktest name=none depth=128 ' \
+        "$(ucx_info -d -c 2>&1 | grep -cE 'Component: efa|UCX_(SRD|EFA)_')"
+    match "log level info shows our lines" ' EFA +INFO +rdmap0s6: srd interface' \
         "$(hooked env UCX_LOG_LEVEL=info ucx_info -d 2>&1)"
-    check "log level warn hides them" 0 \
-        "$(hooked ucx_info -d 2>&1 | grep -c ' EFA ')"
-    match "variables arrive" \
-        ' name=x depth=16 factor=2 flag=0 size=1073741824 timeout=0.25$' \
-        "$(hooked env UCX_LOG_LEVEL=info UCX_HOOKMD_NAME=x \
-           UCX_HOOKMD_DEPTH=16 UCX_HOOKMD_FACTOR=2 \
-           UCX_HOOKMD_FLAG=n UCX_HOOKMD_SIZE=1g UCX_HOOKMD_TIMEOUT=250ms \
-           ucx_info -d 2>&1)"
 else
     skip "ucx_info" "not installed (Debian: ucx-utils)"
 fi
@@ -135,46 +119,20 @@ bad_value() {
     check "$variable=$value: one line" 1 "$(echo "$out" | grep -c .)"
 }
 if command -v ucx_info >/dev/null; then
-    for v in abc 5000 15 -1 12x 0x 4294967296 99999999999999999999 inf ''; do
-        bad_value UCX_HOOKMD_DEPTH "$v" 'unsigned integer, from 16 to 4096'
+    for v in abc 4001 15 -1 12x 0x 4294967296 99999999999999999999 inf ''; do
+        bad_value UCX_SRD_TX_QUEUE_LEN "$v" 'unsigned integer, from 16 to 4000'
     done
-    bad_value UCX_HOOKMD_FACTOR nan 'number, from 0.5 to 2'
-    bad_value UCX_HOOKMD_FACTOR 2.1 'number, from 0.5 to 2'
-    bad_value UCX_HOOKMD_FLAG maybe 'y or n'
-    bad_value UCX_HOOKMD_TERNARY auto 'y, n or try'
-    bad_value UCX_HOOKMD_SIZE 1k 'bytes: .*, inf or auto, from 4kb to 1gb'
-    bad_value UCX_HOOKMD_SIZE 2g 'bytes: .*, inf or auto, from 4kb to 1gb'
-    bad_value UCX_HOOKMD_TIMEOUT 2h 'time: .*, from 1ms to 60s'
-    bad_value UCX_HOOKMD_TIMEOUT 1us 'time: .*, from 1ms to 60s'
-    bad_value UCX_HOOKTL_DEPTH 257 'unsigned integer, from 8 to 256'
-fi
-
-# ---- UCX calls no variable of ours unknown, also when it is not used ----
-
-if command -v ucx_info >/dev/null; then
-    match "only an unknown variable is called unknown" \
-        'unused env(ironment)? variable: UCX_HOOKMD_NOSUCH( |$)' \
-        "$(hooked env UCX_TLS=tcp,self UCX_HOOKMD_DEPTH=77 UCX_HOOKTL_DEPTH=99 \
-           UCX_HOOKMD_NOSUCH=1 ucx_info -w -u t 2>&1)"
-fi
-
-# ---- UCT programs: every callback of the tables ----
-
-if [ -x "$obj/hooks_glue" ]; then
-    out=$(hooked "$obj/hooks_glue" 2>&1); status=$?
-    if [ $status = 0 ]; then
-        ok "glue: $(echo "$out" | grep -c '       OK ') gtests"
-    else
-        fail "glue" "exit $status: $(echo "$out" | grep -E 'FAILED|Failure|ERROR: Add' |
-             head -5 | tr '\n' '|')"
-    fi
-else
-    skip "glue" "gtest was not found by configure"
+    bad_value UCX_EFA_TOP maybe 'y or n'
+    bad_value UCX_EFA_REG_CACHE auto 'y, n or try'
+    bad_value UCX_EFA_REG_CACHE_SIZE 1q 'bytes: .*, inf or auto'
+    bad_value UCX_EFA_UD_TIMER 2s 'time: .*, from 1ms to 1s'
+    bad_value UCX_EFA_UD_TIMER 1us 'time: .*, from 1ms to 1s'
 fi
 
 # ---- a UCX that is opened later ----
 
 if [ -n "$libucp" ]; then
+    export UCX_TLS=srd,tcp # not UCX's ib module
     late() { hooked "$obj/hooks_late" "$@" 2>&1; }
     name=$(basename "$libucp")
     check "opened late, RTLD_LOCAL" "$name: 1 md" "$(late local "$libucp")"
@@ -194,7 +152,7 @@ if [ -n "$libucp" ]; then
     match "asked by the main program about a late UCX" \
         '^with a libuct: OK$' "$out"
     check "opened late without the module" "$name: 0 md" \
-        "$("$obj/hooks_late" local "$libucp" 2>&1)"
+        "$(simulated "$obj/hooks_late" local "$libucp" | tail -n 1)"
 
     # a second set of libraries under other names, as Python wheels carry them;
     # those of Debian 13 abort on the second, whether we are there or not
@@ -204,7 +162,7 @@ if [ -n "$libucp" ]; then
             "$(dirname "$libucp")/lib$l.so.0" >"$tmp/two/lib$l.so.9"
     done
     two() { LD_LIBRARY_PATH=$tmp/two late "$@" | grep ' md$'; }
-    if ! LD_LIBRARY_PATH=$tmp/two "$obj/hooks_late" local "$libucp" \
+    if ! LD_LIBRARY_PATH=$tmp/two simulated "$obj/hooks_late" local "$libucp" \
         "$tmp/two/libucp.so.9" 2>&1 | grep -q 'ucs_debug_initialized. failed'; then
         check "two libuct in one process" \
             "$(printf "$name: 1 md\nlibucp.so.9: 1 md")" \
@@ -220,38 +178,26 @@ if [ -n "$libucp" ]; then
     # two copies of the module: the second leaves its transport out
     cp "$module" "$tmp/libuct_second.so.0"
     second() {
-        timeout 60 env ASAN_OPTIONS=detect_leaks=0 \
-            LD_PRELOAD="$preload $tmp/libuct_second.so.0" "$@" 2>&1
+        # shellcheck disable=SC2016 # for the inner shell
+        simulated sh -c 'LD_PRELOAD="$LD_PRELOAD $0" exec "$@"' \
+            "$preload $tmp/libuct_second.so.0" timeout 60 \
+            env ASAN_OPTIONS=detect_leaks=0 "$@" 2>&1
     }
     check "the module twice: registered once, late UCX" "$name: 1 md" \
         "$(second "$obj/hooks_late" local "$libucp")"
     check "the module twice: registered once, linked UCX" 1 \
-        "$(second ucx_info -d | grep -c 'Transport: hooktl$')"
+        "$(second ucx_info -d | grep -c 'Transport: srd$')"
     for file in "${module##*/} " "libuct_second.so.0 "; do
         match "the module twice: the user who asked for it is told: $file" \
             "WARN  the module is loaded twice: .*$file" \
-            "$(second env UCX_TLS=hooktl ucx_info -d)"
+            "$(second env UCX_TLS=srd ucx_info -d)"
     done
+    unset UCX_TLS
 else
     skip "late" "libucp.so.0 is not installed"
 fi
 
-# ---- programs without UCX ----
-
-same_as_ever() {
-    local plain hooked_out
-    plain=$("$@" 2>&1; echo "exit $?")
-    hooked_out=$(hooked "$@" 2>&1; echo "exit $?")
-    check "as ever: $*" "$plain" "$hooked_out"
-}
-same_as_ever true
-same_as_ever false
-same_as_ever bash -c 'echo $((6 * 7)); kill -0 $$'
-same_as_ever ls -d /
-command -v python3 >/dev/null &&
-    same_as_ever python3 -c 'import sys, json; print(json.dumps([1, {"a": 2}]))'
-command -v git >/dev/null && same_as_ever git --version
-command -v perl >/dev/null && same_as_ever perl -e 'print 6 * 7'
+# ---- programs without UCX (as ever: suite ucp, no_ucx) ----
 
 # Instructions of a program that has no UCX, with this preloaded.
 cost() {
@@ -291,10 +237,10 @@ refused() {
         return
     fi
     run_fake() {
-        hooked env "$@" "$obj/hooks_fake_user" "$dir/libucp.so.0" 2>&1
+        without_device env "$@" "$obj/hooks_fake_user" "$dir/libucp.so.0" 2>&1
     }
     local dir=$tmp/$1
-    out=$(run_fake UCX_TLS=tcp,hooktl)
+    out=$(run_fake UCX_TLS=tcp,srd)
     match "refused: $1, asked for by name: says so" \
         "WARN +libuct_srd: not used with $dir/libuct.so.0: $4" "$out"
     check "refused: $1: one line, and UCX works on" 2 \
@@ -302,11 +248,11 @@ refused() {
     check "refused: $1, not asked for: silence" "4711 4711 components" \
         "$(run_fake UCX_TLS=tcp)"
     check "refused: $1, excluded: silence" "4711 4711 components" \
-        "$(run_fake UCX_TLS=^hooktl)"
+        "$(run_fake UCX_TLS=^srd)"
     match "refused: $1, at level debug: says so" \
         "DEBUG +libuct_srd: not used with" "$(run_fake UCX_LOG_LEVEL=debug)"
     check "refused: $1, warnings off: silence" "4711 4711 components" \
-        "$(run_fake UCX_TLS=hooktl UCX_LOG_LEVEL=error)"
+        "$(run_fake UCX_TLS=srd UCX_LOG_LEVEL=error)"
 }
 if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
     minors=$(sed -n 's/^ *X(\([0-9]*\),.*/\1/p' "$top/src/ucp_hooks/minors.h")
@@ -320,7 +266,7 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
         "UCX 1\.$next is newer than what .* \(UCX $known\): .*UCX_EFA_ABI=1\.$last tries it .*$"
     # the override lets it pass on to the check of sizes, and no other does
     newer() {
-        hooked env UCX_TLS=hooktl UCX_EFA_ABI="$1" "$obj/hooks_fake_user" \
+        without_device env UCX_TLS=srd UCX_EFA_ABI="$1" "$obj/hooks_fake_user" \
             "$tmp/too-new/libucp.so.0" 2>&1
     }
     match "too new, UCX_EFA_ABI=1.$last: tried" \

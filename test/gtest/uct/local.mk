@@ -25,6 +25,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_order.cc \
 	test/gtest/uct/test_uct_place.cc \
 	test/gtest/uct/test_uct_put.cc \
+	test/gtest/uct/test_uct_query.cc \
 	test/gtest/uct/test_uct_status.cc \
 	test/gtest/uct/test_uct_ud.cc test/gtest/uct/ud_test.h \
 	test/gtest/uct/test_uct_ud_attack.cc \
