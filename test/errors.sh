@@ -224,6 +224,7 @@ errors_names() {
 
 errors_module() {
     local copy=$CHECK_LOG.dir/libuct_srd.so.0
+    local peer=("$BUILD/test/gtest_uct" --gtest_filter='UctFailure.foreign*')
     mkdir -p "${copy%/*}"
     error 'UCX_TLS=srd (on a host without an EFA)' 'no srd' 'no EFA device' \
         'instance type|efasim' env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
@@ -273,13 +274,13 @@ errors_module() {
     cp "$BUILD/lib/libuct_srd.so.0" "$copy"
     error 'the module in LD_PRELOAD twice, from two installs' "$copy|libuct_srd" 'loaded twice' \
         'keep one' errors_twice "$copy"
-    [ ! -x "$BUILD/obj/hooks/hooks_peer" ] || {
+    [ ! -x "${peer[0]}" ] || {
         error 'a peer with UCX'"'"'s own srd' 'a peer is unreachable over srd' 'another srd' \
             'start the peer with' \
-            errors_on -- env UCX_TLS=srd "$SRDRUN" "$BUILD/obj/hooks/hooks_peer" other
+            errors_on -- env UCX_TLS=srd PEER_KIND=other "$SRDRUN" "${peer[@]}"
         error 'a peer with a newer version of the module' 'unreachable over srd' \
             'speaks version' 'update the module on this side' \
-            errors_on -- env UCX_TLS=srd "$SRDRUN" "$BUILD/obj/hooks/hooks_peer" newer
+            errors_on -- env UCX_TLS=srd PEER_KIND=newer "$SRDRUN" "${peer[@]}"
     }
 }
 

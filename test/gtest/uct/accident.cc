@@ -18,16 +18,6 @@ void Accident::TearDown()
     UctTest::TearDown();
 }
 
-uint64_t Accident::fill(uint64_t first)
-{
-    uint64_t number = first;
-
-    while (uct_ep_am_short(ep, AM_ID, number, nullptr, 0) == UCS_OK) {
-        ++number;
-    }
-    return number - first;
-}
-
 void Accident::reopen(const Config &config, size_t headroom)
 {
     UctTest::TearDown();

@@ -12,9 +12,6 @@ class Accident : public uct_test::UctTest {
 protected:
     void TearDown() override;
 
-    /* Posts numbered messages until one is refused; @return how many. */
-    uint64_t fill(uint64_t first);
-
     /* Closes what is open, and opens all anew. */
     void reopen(const uct_test::Config &config, size_t headroom = 0);
 

@@ -75,25 +75,7 @@ public: /* for Steps */
     }
     static constexpr uint64_t LAST = 2;
 
-    /* A request of the queue: `post` until it is through. */
-    struct Request {
-        uct_pending_req_t uct;
-        std::function<ucs_status_t()> post;
-        bool done = false;
-
-        explicit Request(std::function<ucs_status_t()> p) : post(p)
-        {
-            uct.func = [](uct_pending_req_t *self) {
-                Request *req        = reinterpret_cast<Request*>(self);
-                ucs_status_t status = req->post();
-                if (status == UCS_INPROGRESS) {
-                    status = UCS_OK; /* posted; to UCT: there is more to do */
-                }
-                req->done = status == UCS_OK;
-                return status;
-            };
-        }
-    };
+    using Request = Pending;
 
     void add(Request &request)
     {

@@ -6,15 +6,13 @@ obj_hooks_hooks_late_LDADD        = -ldl -lpthread
 obj_hooks_hooks_fake_user_SOURCES = test/gtest/uct/hooks_fake_user.c
 obj_hooks_hooks_fake_user_LDADD   = -ldl
 
-# UCX's ib module and in-tree srd, and a program that meets foreign peers
-check_PROGRAMS += obj/hooks/intree/libuct_ib.so.0 obj/hooks/hooks_peer
+# UCX's ib module and in-tree srd
+check_PROGRAMS += obj/hooks/intree/libuct_ib.so.0
 obj_hooks_intree_libuct_ib_so_0_SOURCES = test/gtest/uct/hooks_intree.c
 obj_hooks_intree_libuct_ib_so_0_CFLAGS  = $(AM_CFLAGS) -fPIC
 obj_hooks_intree_libuct_ib_so_0_LDFLAGS = $(AM_LDFLAGS) -shared \
 	-Wl,-soname,libuct_ib.so.0
 obj_hooks_intree_libuct_ib_so_0_LDADD   = $(UCT_LIBS)
-obj_hooks_hooks_peer_SOURCES = test/gtest/uct/hooks_peer.c
-obj_hooks_hooks_peer_LDADD   = $(UCT_LIBS)
 
 # compiled by the suite itself
 EXTRA_DIST += \

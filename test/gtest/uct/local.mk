@@ -12,7 +12,6 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_contract.cc \
 	test/gtest/uct/test_uct_destroy.cc \
 	test/gtest/uct/test_uct_failure.cc \
-	test/gtest/uct/test_uct_get.cc \
 	test/gtest/uct/test_uct_hostile.cc \
 	test/gtest/uct/module_clock.cc test/gtest/uct/module_clock.h \
 	test/gtest/uct/list_test.h test/gtest/uct/test_uct_list.cc \
@@ -24,8 +23,8 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_fence_end.cc \
 	test/gtest/uct/test_uct_order.cc \
 	test/gtest/uct/test_uct_place.cc \
-	test/gtest/uct/test_uct_put.cc \
 	test/gtest/uct/test_uct_query.cc \
+	test/gtest/uct/test_uct_rma.cc \
 	test/gtest/uct/test_uct_status.cc \
 	test/gtest/uct/test_uct_ud.cc test/gtest/uct/ud_test.h \
 	test/gtest/uct/test_uct_ud_attack.cc \

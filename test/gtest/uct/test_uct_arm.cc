@@ -21,34 +21,6 @@ std::string name_of(int fd)
     return (readlink(link.c_str(), name, sizeof(name) - 1) > 0) ? name : "";
 }
 
-struct Request {
-    explicit Request(uct_ep_h to, bool posts = true) : ep(to)
-    {
-        uct.func = posts ? send : nothing;
-    }
-
-    static ucs_status_t send(uct_pending_req_t *self)
-    {
-        Request *request = reinterpret_cast<Request *>(self);
-        ucs_status_t status = uct_ep_am_short(request->ep, AM_ID, 2, nullptr,
-                                              0);
-        ++request->calls;
-        request->is_done = (status == UCS_OK);
-        return status;
-    }
-
-    static ucs_status_t nothing(uct_pending_req_t *self)
-    {
-        reinterpret_cast<Request *>(self)->is_done = true;
-        return UCS_OK;
-    }
-
-    uct_pending_req_t uct = {};
-    uct_ep_h ep;
-    unsigned calls = 0;
-    bool is_done = false;
-};
-
 } // namespace
 
 class UctArm : public UctTest {
@@ -75,14 +47,14 @@ protected:
         return status;
     }
 
-    /* Sends until nothing goes. */
-    void fill()
+    Pending message()
     {
-        while (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK) {
-        }
+        return Pending([this] {
+            return uct_ep_am_short(ep, AM_ID, 2, nullptr, 0);
+        });
     }
 
-    void queue(Request &request)
+    void queue(Pending &request)
     {
         fill();
         while (uct_ep_pending_add(ep, &request.uct, 0) == UCS_ERR_BUSY) {
@@ -165,7 +137,7 @@ TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
 {
     SRD_ONLY("it has a time for nearly anything");
     open_armed();
-    Request request(ep);
+    Pending request = message();
     queue(request);
     progress_for(0.05, {a});
     ASSERT_EQ(UCS_OK, arm());
@@ -173,7 +145,7 @@ TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
 
     set(0, 1);
     EXPECT_TRUE(ran_out(1000));
-    ASSERT_TRUE(wait([&] { return request.is_done; }));
+    ASSERT_TRUE(wait([&] { return request.done; }));
     EXPECT_TRUE(flush(ep));
     progress_for(0.05);
     ASSERT_EQ(UCS_OK, arm());
@@ -190,14 +162,14 @@ TEST_F(UctArm, request_after_arming__has_its_time)
 {
     SRD_ONLY("it has a time for nearly anything");
     open_armed();
-    Request request(ep);
+    Pending request = message();
     fill();
     progress_for(0.05, {a}); /* all of it is over */
     ASSERT_EQ(UCS_OK, arm());
     ASSERT_EQ(0, left());
     queue(request);
     EXPECT_LT(0, left());
-    EXPECT_TRUE(wait([&] { return request.is_done; }));
+    EXPECT_TRUE(wait([&] { return request.done; }));
 }
 
 /* Time alone may give it one (the reserve), which no event tells. */
@@ -205,7 +177,7 @@ TEST_F(UctArm, no_operation_is_free__looks_soon)
 {
     SRD_ONLY("it has a time for nearly anything");
     open_armed({{"TX_QUEUE_LEN", "16"}});
-    Request request(ep);
+    Pending request = message();
     device("delay-us", "300000");
     queue(request);
     a->progress();
@@ -217,37 +189,37 @@ TEST_F(UctArm, no_operation_is_free__looks_soon)
     a->progress();
     EXPECT_LT(before, request.calls);
     device("delay-us", "0");
-    EXPECT_TRUE(wait([&] { return request.is_done; }));
+    EXPECT_TRUE(wait([&] { return request.done; }));
 }
 
 /* Nothing that they post comes back, so they must not wait for that. */
 TEST_F(UctArm, requests_that_post_nothing__are_all_served)
 {
     const unsigned count = 2000;
-    std::vector<Request> requests;
+    std::vector<Pending> requests;
     double start;
 
     SRD_ONLY("its window is too short");
     open_armed();
     requests.reserve(count);
-    requests.emplace_back(ep);
+    requests.push_back(message());
     queue(requests[0]);
     while (requests.size() < count) {
-        requests.emplace_back(ep, false);
+        requests.emplace_back([] { return UCS_OK; });
         ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &requests.back().uct, 0));
     }
     progress_for(0.05, {a});
-    ASSERT_FALSE(requests[0].is_done);
-    for (start = now(); !requests[0].is_done && (now() - start < 20);) {
+    ASSERT_FALSE(requests[0].done);
+    for (start = now(); !requests[0].done && (now() - start < 20);) {
         progress();
     }
-    ASSERT_FALSE(requests.back().is_done) << "more than a round";
+    ASSERT_FALSE(requests.back().done) << "more than a round";
 
     for (start = now(); (uct_iface_event_arm(a->iface(), UCT_EVENT_RECV) ==
                          UCS_ERR_BUSY) && (now() - start < 20);) {
         a->progress();
     }
-    EXPECT_TRUE(requests.back().is_done) << "it sleeps over them";
+    EXPECT_TRUE(requests.back().done) << "it sleeps over them";
 }
 
 /* The program goes on without it, and must not spin. */

@@ -136,28 +136,6 @@ TEST_P(UctFence, fence__of_the_queue_covers_messages_that_never_wait)
     }
 }
 
-/* UCP completes a request in its dispatch: its user may send in there. */
-TEST_P(UctFence, fence__of_the_queue_covers_messages_sent_in_the_dispatch)
-{
-    Completion done;
-    ucs_status_t inside = UCS_OK;
-    Request reading([&] {
-        ucs_status_t status = rma(done);
-
-        if (status == UCS_INPROGRESS) {
-            inside = message();
-        }
-        return status;
-    });
-
-    block();
-    add(reading);
-    fence(false);
-    ASSERT_TRUE(wait([&] { return reading.done; }));
-    EXPECT_EQ(UCS_ERR_NO_RESOURCE, inside);
-    ASSERT_TRUE(flush(ep));
-}
-
 /* In the dispatch of the last request before it, too. */
 TEST_P(UctFence, fence__in_a_dispatch_stands_behind_that_request)
 {
@@ -202,23 +180,6 @@ TEST_P(UctFence, fence__two_in_the_queue_part_three)
     fence(true);
     add(steps.message);
     steps.were_taken_in_turn();
-}
-
-/* A purge takes the requests, not the fence: what was posted before them is
- * still to be waited for. */
-TEST_P(UctFence, fence__outlives_the_requests_it_stood_behind)
-{
-    Completion done;
-    Request reading([&] { return rma(done); });
-    Request last([&] { return UCS_ERR_NO_RESOURCE; }); /* it stays */
-
-    block();
-    add(reading);
-    add(last);
-    fence(false);
-    ASSERT_TRUE(wait([&] { return reading.done; }));
-    uct_ep_pending_purge(ep, nullptr, nullptr);
-    message_goes_after(done, ep);
 }
 
 /* UCP holds requests back while it connects, and tells us of the fence among
@@ -288,39 +249,6 @@ TEST_P(UctFence, fence__comes_back_with_the_requests_that_ucp_took)
     uct_ep_pending_purge(ep, nullptr, nullptr);
     ASSERT_EQ(UCS_INPROGRESS, rma(done)); /* RMA needs no window */
     message_goes_after(done, ep);
-}
-
-/* One dispatch, one post: a message may not follow the RMA past the queue. */
-TEST_P(UctFence, pending__a_dispatch_posts_once)
-{
-    Completion done;
-    ucs_status_t inside = UCS_OK, reversed = UCS_OK;
-    Request reading([&] {
-        ucs_status_t status = rma(done);
-
-        if (status == UCS_INPROGRESS) {
-            inside = message();
-        }
-        return status;
-    });
-    Request sending([&] {
-        ucs_status_t status = message();
-
-        if (status == UCS_OK) {
-            reversed = rma(first);
-        }
-        return status;
-    });
-    Request behind([&] { return message(); });
-
-    block();
-    add(reading);
-    add(sending);
-    add(behind);
-    ASSERT_TRUE(wait([&] { return behind.done; }));
-    EXPECT_EQ(UCS_ERR_NO_RESOURCE, inside);
-    EXPECT_EQ(UCS_ERR_NO_RESOURCE, reversed);
-    ASSERT_TRUE(flush(ep));
 }
 
 /* UCP's put rendezvous is one request: its last write, a fence, its message;

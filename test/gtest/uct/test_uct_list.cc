@@ -164,43 +164,23 @@ TEST_P(UctList, too_few_operations__nothing_is_posted)
     uct_ep_destroy(others[1]);
 }
 
-/* A request of the queue: `post` until it is through, counting the tries. */
-struct Request {
-    uct_pending_req_t uct;
-    std::function<ucs_status_t()> post;
-    unsigned tries = 0;
-    bool done = false;
-
-    explicit Request(std::function<ucs_status_t()> p) : post(p)
-    {
-        uct.func = [](uct_pending_req_t *self) {
-            Request *req        = reinterpret_cast<Request *>(self);
-            ucs_status_t status = req->post();
-
-            ++req->tries;
-            req->done = status == UCS_INPROGRESS;
-            return req->done ? UCS_OK : status;
-        };
-    }
-};
-
 /* A refused list can be queued although some operation could be posted, and is
  * not tried in vain. */
 TEST_P(UctList, pending__waits_until_all_fit)
 {
     restart({{"TX_QUEUE_LEN", "16"}});
     Completion first, last;
-    Request request([&] { return post(pieces(8, 5), &last); });
+    Pending request([&] { return post(pieces(8, 5), &last); });
 
     clear();
     ASSERT_EQ(UCS_INPROGRESS, post(pieces(5), &first));
     ASSERT_EQ(UCS_ERR_NO_RESOURCE, post(pieces(8, 5), &last));
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
     ASSERT_TRUE(wait([&] { return last.done > 0; }));
-    EXPECT_EQ(1u, request.tries);
+    EXPECT_EQ(1u, request.calls);
     EXPECT_TRUE(first.done);
     expect_moved(pieces(13));
-    Request idle([] { return UCS_INPROGRESS; });
+    Pending idle([] { return UCS_INPROGRESS; });
     EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(ep, &idle.uct, 0));
 }
 
@@ -209,26 +189,26 @@ TEST_P(UctList, pending__has_its_turn_beside_single_operations)
 {
     restart({{"TX_QUEUE_LEN", "64"}}); /* a poll gives back 16 of them */
     uct_ep_h other = a->connect(*b);
-    std::vector<std::unique_ptr<Request>> singles;
+    std::vector<std::unique_ptr<Pending>> singles;
     Completion many, listed;
     unsigned behind = 0;
 
     many.uct.count = 1000000;
     auto single    = [&] {
         uct_iov_t iov        = here->iov(0, 8);
-        uint64_t remote_addr = reinterpret_cast<uintptr_t>(there->data());
+        uint64_t remote_addr = there->address();
 
         return (is_put() ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
                 other, &iov, 1, remote_addr, there->rkey(), &many.uct);
     };
-    Request request([&] { return post(pieces(32, 1), &listed); });
+    Pending request([&] { return post(pieces(32, 1), &listed); });
 
     ASSERT_TRUE(wait([&] { return single() == UCS_INPROGRESS; }));
     device("jitter-us", "3000"); /* they come back one by one */
     while (single() == UCS_INPROGRESS) {
     }
     for (int i = 0; i < 3000; ++i) {
-        singles.emplace_back(new Request(single));
+        singles.emplace_back(new Pending(single));
         ASSERT_EQ(UCS_OK, uct_ep_pending_add(other, &singles.back()->uct, 0));
     }
     ASSERT_EQ(UCS_ERR_NO_RESOURCE, post(pieces(32, 1), &listed));
@@ -237,7 +217,7 @@ TEST_P(UctList, pending__has_its_turn_beside_single_operations)
     behind = std::count_if(singles.begin(), singles.end(),
                            [](const auto &one) { return !one->done; });
     EXPECT_LT(2500u, behind) << "it came late";
-    EXPECT_EQ(1u, request.tries);
+    EXPECT_EQ(1u, request.calls);
     device("jitter-us", "0");
     ASSERT_TRUE(wait([&] { return singles.back()->done && listed.done; }));
     ASSERT_TRUE(flush(other));

@@ -42,11 +42,7 @@ TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)
         ASSERT_TRUE(wait([&] { return b->received.size() == sent; }));
         ASSERT_TRUE(flush(ep)); /* a knows it, too, if the last word was lost */
     }
-    for (uint64_t i = 0; i < sent; ++i) {
-        uint64_t number;
-        memcpy(&number, b->received[i].data(), sizeof(number));
-        ASSERT_EQ(i, number);
-    }
+    expect_in_order(sent);
 }
 
 TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
@@ -64,8 +60,7 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
     b = new Entity({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
     a = new Entity();
     b->on_message = [&](const Bytes &message) {
-        uint64_t number;
-        memcpy(&number, message.data(), sizeof(number));
+        uint64_t number = number_of(message);
         int who = number >> 32;
         ordered = ordered && ((number & 0xffffffff) == got[who]);
         ++got[who];

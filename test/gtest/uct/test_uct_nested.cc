@@ -64,7 +64,7 @@ protected:
 
     uint64_t address()
     {
-        return reinterpret_cast<uintptr_t>(remote->data());
+        return remote->address();
     }
 
     ucs_status_t get_zcopy(uct_ep_h from, Op &op, size_t length = 8)
@@ -254,6 +254,48 @@ TEST_P(UctNestedReads, lost__with_many_polled)
 
 INSTANTIATE_TEST_SUITE_P(zcopy, UctNestedReads, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(bcopy, UctNestedReads, testing::Values(true));
+
+/* Progress in the unpacking of the first one finds those that were polled with
+ * it; or the endpoint goes in there, and the others with it. */
+TEST_F(UctNested, read__progress_or_the_end_while_it_is_unpacked)
+{
+    SRD_ONLY("no reads");
+    for (bool ends : {false, true}) {
+        unsigned done = 0, unpacked = 0;
+
+        /* a device that reorders, or works by itself, may have ended one */
+        for (int tries = 0; (done == 0) && (tries < 100); ++tries) {
+            start();
+            std::vector<Op> ops(12);
+            bool inside = false;
+
+            for (Op &op : ops) {
+                op.on_unpack = [&] {
+                    if (ends) {
+                        uct_ep_destroy(ep);
+                        ep = nullptr;
+                    } else if (!inside) {
+                        inside = true;
+                        a->progress();
+                    }
+                    done += std::count_if(ops.begin(), ops.end(),
+                                          [](const Op &op) { return op.done; });
+                };
+                ASSERT_EQ(UCS_INPROGRESS, get_bcopy(ep, op));
+            }
+            device_works();
+            a->progress();
+            expect_all_ended(ops);
+            for (const Op &op : ops) {
+                unpacked += op.unpacked;
+            }
+            EXPECT_TRUE(!ends || (done == ops.size()));
+            TearDown();
+        }
+        EXPECT_GT(done, 0u);
+        EXPECT_TRUE(!ends || (unpacked == 1));
+    }
+}
 
 /* A flush behind a message: its callback destroys, and the flow goes. */
 TEST_F(UctNested, destroyed_and_gone__in_a_flush)

@@ -3,59 +3,38 @@
 #include "uct_entity.h"
 
 #include <algorithm>
+#include <list>
 
 using namespace uct_test;
 
 namespace {
 
 /* A pending request that sends one message with a number. */
-struct Request {
-    uct_pending_req_t uct;
-    uct_ep_h ep;
-    uint64_t number;
-    bool done = false;
+struct Request : Pending {
     std::function<void()> before; /* runs first, may do anything */
     std::function<void()> after;  /* as a callback of the user's would */
 
-    Request(uct_ep_h to, uint64_t n) : ep(to), number(n)
+    Request(uct_ep_h to, uint64_t number)
     {
-        uct.func = dispatch;
-    }
-
-    static ucs_status_t dispatch(uct_pending_req_t *self)
-    {
-        Request *req = reinterpret_cast<Request *>(self);
-
-        if (req->before) {
-            req->before();
-        }
-        ucs_status_t status = uct_ep_am_short(req->ep, AM_ID, req->number,
-                                              nullptr, 0);
-        if (status == UCS_OK) {
-            req->done = true;
-            if (req->after) {
-                req->after();
+        post = [this, to, number] {
+            if (before) {
+                before();
             }
-        }
-        return status;
+            ucs_status_t status = uct_ep_am_short(to, AM_ID, number, nullptr,
+                                                  0);
+            if ((status == UCS_OK) && after) {
+                after();
+            }
+            return status;
+        };
     }
+    Request(const Request &) = delete;
 };
 
 } // namespace
 
 class UctOrder : public UctTest {
 protected:
-    /* Sends until the window is full, without letting b progress. */
-    uint64_t fill_window()
-    {
-        uint64_t sent = 0;
-
-        while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
-            ++sent;
-        }
-        return sent;
-    }
-
     /* Messages 0 to count - 1 come to b, in this order. */
     void came_in_order(uint64_t count)
     {
@@ -77,14 +56,12 @@ TEST_F(UctOrder, pending_add__busy_exactly_when_all_could_be_posted)
     Memory remote(*b, 64, 1), local(*a, 64, 2);
     uct_iov_t iov = local.iov(0, 64);
     ASSERT_TRUE(wait([&] {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), nullptr) == UCS_INPROGRESS;
+        return get_zcopy(iov, remote, nullptr) == UCS_INPROGRESS;
     }));
     ASSERT_TRUE(flush(ep));
     EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(ep, &request.uct, 0));
 
-    fill_window();
+    fill();
     EXPECT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
     ASSERT_TRUE(wait([&] { return request.done; }));
 }
@@ -92,11 +69,10 @@ TEST_F(UctOrder, pending_add__busy_exactly_when_all_could_be_posted)
 TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
 {
     open();
-    uint64_t sent = fill_window();
-    std::vector<Request> requests;
+    uint64_t sent = fill();
+    std::list<Request> requests;
     bool overtaken = false;
 
-    requests.reserve(50);
     for (uint64_t i = 0; i < 50; ++i) {
         requests.emplace_back(ep, sent + i);
         ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &requests.back().uct, 0));
@@ -117,7 +93,7 @@ TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
 TEST_F(UctOrder, pending__a_dispatch_posts_once_while_others_wait)
 {
     open();
-    uint64_t sent = fill_window();
+    uint64_t sent = fill();
     Request first(ep, sent + 1), second(ep, sent + 2);
     unsigned calls = 0;
 
@@ -142,9 +118,7 @@ TEST_F(UctOrder, pending__a_dispatch_reads_once_while_others_wait)
     read.uct.count = 2;
     auto get = [&] {
         uct_iov_t iov = local.iov(0, 64);
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), &read.uct);
+        return get_zcopy(iov, remote, &read.uct);
     };
     ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
     ASSERT_TRUE(wait([&] { return get() == UCS_INPROGRESS; }));
@@ -176,29 +150,15 @@ TEST_F(UctOrder, pending__a_read_that_cannot_go_is_dispatched_once)
     SRD_ONLY("no reads");
     open();
     Memory remote(*b, 64, 1), local(*a, 64, 2);
-    struct Read {
-        uct_pending_req_t uct;
-        std::function<ucs_status_t()> get;
-        unsigned calls = 0;
-        bool done = false;
-    } reads[2];
+    Pending reads[2];
     unsigned most = 0; /* calls in a progress */
 
-    for (Read &read : reads) {
-        read.get = [&] {
+    for (Pending &read : reads) {
+        read.post = [&] {
             uct_iov_t iov = local.iov(0, 64);
-            return uct_ep_get_zcopy(ep, &iov, 1,
-                                    reinterpret_cast<uintptr_t>(remote.data()),
-                                    remote.rkey(), nullptr);
+            return get_zcopy(iov, remote, nullptr);
         };
-        read.uct.func = [](uct_pending_req_t *self) {
-            Read *read = reinterpret_cast<Read *>(self);
-            ucs_status_t status = read->get();
-            ++read->calls;
-            read->done = status == UCS_INPROGRESS;
-            return read->done ? UCS_OK : status;
-        };
-        ASSERT_EQ(UCS_ERR_NO_RESOURCE, read.get());
+        ASSERT_EQ(UCS_ERR_NO_RESOURCE, read.post());
         ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &read.uct, 0));
     }
     uct_ep_h other = a->connect(*b);
@@ -224,7 +184,7 @@ TEST_F(UctOrder, pending__a_message_waits_behind_a_refused_read)
     SRD_ONLY("no reads");
     open();
     Memory remote(*b, 64, 1), local(*a, 64, 2);
-    uint64_t sent = fill_window();
+    uint64_t sent = fill();
     Request zero(ep, sent), first(ep, sent + 2), second(ep, sent + 3);
     uct_iov_t iov = local.iov(0, 64);
     unsigned calls = 0, idle = 0;
@@ -238,9 +198,7 @@ TEST_F(UctOrder, pending__a_message_waits_behind_a_refused_read)
         ASSERT_LT(++idle, 10000000u);
     }
     ASSERT_EQ(UCS_ERR_NO_RESOURCE,
-              uct_ep_get_zcopy(ep, &iov, 1,
-                               reinterpret_cast<uintptr_t>(remote.data()),
-                               remote.rkey(), nullptr));
+              get_zcopy(iov, remote, nullptr));
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &first.uct, 0));
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &second.uct, 0));
     ASSERT_TRUE(wait([&] { return second.done; }));
@@ -253,7 +211,7 @@ TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
     open();
     const int peers = 4;
     std::vector<uct_ep_h> eps;
-    std::vector<std::vector<Request>> requests(peers);
+    std::vector<std::list<Request>> requests(peers);
 
     for (int i = 0; i < peers; ++i) {
         eps.push_back(a->connect(*b));
@@ -261,7 +219,6 @@ TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
     for (int i = 0; i < peers; ++i) {
         while (uct_ep_am_short(eps[i], AM_ID, 7, nullptr, 0) == UCS_OK) {
         }
-        requests[i].reserve(20);
         for (int k = 0; k < 20; ++k) {
             requests[i].emplace_back(eps[i], 1000 * (i + 1) + k);
             ASSERT_EQ(UCS_OK,
@@ -285,7 +242,7 @@ TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
 TEST_F(UctOrder, pending_purge__returns_every_request_in_order)
 {
     open();
-    fill_window();
+    fill();
     Request one(ep, 1), two(ep, 2), three(ep, 3);
     std::vector<Request *> purged;
 
@@ -348,9 +305,7 @@ TEST_F(UctOrder, flush__completes_after_all_before_it)
     bool order_ok = true;
 
     ASSERT_TRUE(wait([&] {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), &read.uct) == UCS_INPROGRESS;
+        return get_zcopy(iov, remote, &read.uct) == UCS_INPROGRESS;
     }));
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
     ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
@@ -376,26 +331,6 @@ TEST_F(UctOrder, flush__of_an_idle_endpoint_and_interface_is_done)
     ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
 }
 
-/* Messages are in no queue: a flush knows them by their numbers. More than a
- * poll takes, so that some are done before others. */
-TEST_F(UctOrder, flush__waits_for_the_messages_before_it)
-{
-    open();
-    Completion flushed;
-
-    introduce();
-    for (uint64_t i = 1; i <= 40; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
-    }
-    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
-    ASSERT_TRUE(wait([&] {
-        a->progress();
-        return flushed.done > 0;
-    }));
-    EXPECT_EQ(UCS_OK, flushed.status);
-    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
-}
-
 TEST_F(UctOrder, flush__does_not_wait_for_messages_behind_it)
 {
     open();
@@ -414,18 +349,6 @@ TEST_F(UctOrder, flush__does_not_wait_for_messages_behind_it)
     ASSERT_TRUE(wait([&] { return b->count == sent; }));
 }
 
-TEST_F(UctOrder, flush__refused_while_requests_are_pending)
-{
-    open();
-    uint64_t sent = fill_window();
-    Request request(ep, sent);
-
-    ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
-    EXPECT_EQ(UCS_ERR_NO_RESOURCE, uct_ep_flush(ep, 0, nullptr));
-    ASSERT_TRUE(wait([&] { return request.done; }));
-    EXPECT_TRUE(flush(ep));
-}
-
 /* UCP's flush of a worker asks nobody else about requests it left with us. */
 TEST_F(UctOrder, iface_flush__waits_for_pending_requests)
 {
@@ -435,7 +358,7 @@ TEST_F(UctOrder, iface_flush__waits_for_pending_requests)
     /* b sleeps: what was sent is delivered, but not consumed (on UD b's timer
      * takes it in, and answers the hello: then the window is larger) */
     do {
-        more  = fill_window();
+        more  = fill();
         sent += more;
         while (uct_iface_flush(a->iface(), 0, nullptr) != UCS_OK) {
             a->progress();
@@ -451,26 +374,21 @@ TEST_F(UctOrder, iface_flush__waits_for_pending_requests)
 }
 
 /* A flush that waits as a request, as UCP's do. */
-struct QueuedFlush {
-    uct_pending_req_t uct;
-    uct_ep_h ep;
-    unsigned calls = 0;
+struct QueuedFlush : Pending {
     Completion comp;
     std::function<void()> after; /* what the user does when it is done */
 
-    explicit QueuedFlush(uct_ep_h of) : ep(of)
+    explicit QueuedFlush(uct_ep_h of)
     {
-        uct.func = [](uct_pending_req_t *self) {
-            QueuedFlush *f = reinterpret_cast<QueuedFlush *>(self);
-            ++f->calls;
-            ucs_status_t status = uct_ep_flush(f->ep, 0, &f->comp.uct);
+        post = [this, of] {
+            ucs_status_t status = uct_ep_flush(of, 0, &comp.uct);
             if (status == UCS_OK) {
-                f->comp.done = 1;
+                comp.done = 1;
             }
-            if (f->after && !UCS_STATUS_IS_ERR(status)) {
-                f->after();
+            if (after && !UCS_STATUS_IS_ERR(status)) {
+                after();
             }
-            return (status == UCS_INPROGRESS) ? UCS_OK : status;
+            return status;
         };
     }
 };
@@ -478,7 +396,7 @@ struct QueuedFlush {
 TEST_F(UctOrder, flush__as_a_pending_request_passes_those_behind_it)
 {
     open();
-    uint64_t sent = fill_window();
+    uint64_t sent = fill();
     QueuedFlush queued(ep);
     Request behind(ep, sent);
 
@@ -497,13 +415,11 @@ TEST_F(UctOrder, flush__as_a_pending_request_opens_no_way_past_those_behind)
     Memory remote(*b, 64, 1), local(*a, 64, 2);
     uct_iov_t iov = local.iov(0, 64);
     auto get = [&] {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), nullptr);
+        return get_zcopy(iov, remote, nullptr);
     };
 
     ASSERT_TRUE(wait([&] { return get() == UCS_INPROGRESS; }));
-    uint64_t sent = fill_window();
+    uint64_t sent = fill();
     Request first(ep, sent), behind(ep, sent + 1);
     QueuedFlush queued(ep);
     queued.after = [&] {
@@ -525,7 +441,7 @@ TEST_F(UctOrder, flush__as_a_pending_request_opens_no_way_past_those_behind)
 TEST_F(UctOrder, flush__from_a_callback_in_a_dispatch_waits_for_those_behind)
 {
     open();
-    uint64_t sent = fill_window();
+    uint64_t sent = fill();
     Request first(ep, sent), behind(ep, sent + 1);
     ucs_status_t status = UCS_OK;
 
@@ -540,7 +456,7 @@ TEST_F(UctOrder, flush__from_a_callback_in_a_dispatch_waits_for_those_behind)
 TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
 {
     open();
-    fill_window(); /* b does not progress */
+    fill(); /* b does not progress */
     Completion flushed;
     ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &flushed.uct);
 

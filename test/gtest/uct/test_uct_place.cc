@@ -179,10 +179,6 @@ TEST_F(UctHuge, buffers)
     }
     ASSERT_TRUE(wait([&] { return b->count == 2000; }));
     expect_in_order(2000);
-    uct_ep_destroy(ep);
-    ep = nullptr;
-    delete a;
-    delete b;
-    a = b = nullptr;
+    TearDown();
     EXPECT_EQ(0, huge_kb());
 }

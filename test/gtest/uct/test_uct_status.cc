@@ -186,9 +186,7 @@ TEST_P(UctStatus, read)
     uct_iov_t iov = local.iov(0, 64);
 
     fails_once("read", [&](uct_completion_t *comp) {
-        return uct_ep_get_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), comp);
+        return get_zcopy(iov, remote, comp);
     });
 }
 
@@ -203,7 +201,7 @@ TEST_P(UctStatus, write)
 
     fails_once("write", [&](uct_completion_t *comp) {
         return uct_ep_put_zcopy(ep, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.address(),
                                 remote.rkey(), comp);
     });
 }
@@ -269,7 +267,7 @@ protected:
         wait([&] {
             inject(put ? "write" : "read", 14, count);
             status = (put ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
-                    ep, &iov, 1, reinterpret_cast<uintptr_t>(remote->data()),
+                    ep, &iov, 1, remote->address(),
                     remote->rkey(), &comp->uct);
             return status != UCS_ERR_NO_RESOURCE;
         });
@@ -437,45 +435,6 @@ TEST_F(UctAgain, rma__arming_does_not_spin)
     ASSERT_TRUE(wait([&] { return comp.done > 0; }, 3));
 }
 
-/* More is polled than progress takes at once, and then the device is gone. */
-TEST_F(UctStatus1, flushed__with_much_polled)
-{
-    SRD_ONLY("no reads");
-    open({{"TX_QUEUE_LEN", "800"}});
-    Memory remote(*b, 64, 1), local(*a, 64, 2);
-    uct_iov_t iov = local.iov(0, 8);
-    uct_ep_h last = a->connect(*b);
-    std::vector<Completion> comps(780);
-    Completion mine;
-    auto post = [&](uct_ep_h which, Completion *comp) {
-        return uct_ep_get_zcopy(which, &iov, 1,
-                                reinterpret_cast<uintptr_t>(remote.data()),
-                                remote.rkey(), &comp->uct);
-    };
-
-    for (uct_ep_h which : {ep, last}) {
-        Completion ready;
-        ASSERT_TRUE(wait([&] {
-            return post(which, &ready) == UCS_INPROGRESS;
-        }));
-        ASSERT_TRUE(wait([&] { return ready.done > 0; }));
-    }
-    inject("read", 1, 3000);
-    for (Completion &comp : comps) {
-        ASSERT_EQ(UCS_INPROGRESS, post(ep, &comp));
-    }
-    ASSERT_EQ(UCS_INPROGRESS, post(last, &mine));
-    uct_ep_destroy(last); /* polls until its own comes, or for some time */
-    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
-    for (int i = 0; i < 5000; ++i) {
-        progress();
-    }
-    for (const Completion &comp : comps) {
-        ASSERT_EQ(1u, comp.done);
-    }
-    EXPECT_EQ(1u, mine.done);
-}
-
 /* The handler of the first of several that came early lets the endpoint fail:
  * the others are for nobody. */
 TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
@@ -487,7 +446,7 @@ TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
     uint64_t word;
     auto get = [&] {
         return uct_ep_get_short(back, &word, sizeof(word),
-                                reinterpret_cast<uintptr_t>(remote.data()),
+                                remote.address(),
                                 remote.rkey());
     };
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <poll.h>
-#include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace uct_test;
@@ -349,65 +347,6 @@ TEST_F(UctUd, wakeup__of_a_sender)
     sleep_until([&] { return !a->failures.empty(); });
 }
 
-/* Both sides connect at once, and all is lost, doubled and late. */
-TEST_F(UctUd, simultaneous_connect__in_a_storm)
-{
-    open();
-    network("storm");
-    for (int round = 0; round < 30; ++round) {
-        uct_ep_h there = a->connect(*b), back = b->connect(*a);
-        size_t to_b = b->count, to_a = a->count;
-
-        for (uint64_t i = 0; i < 10; ++i) {
-            ASSERT_EQ(UCS_OK, send_short(there, i, {}));
-            ASSERT_EQ(UCS_OK, send_short(back, i, {}));
-        }
-        ASSERT_TRUE(wait([&] {
-            return (b->count >= to_b + 10) && (a->count >= to_a + 10);
-        })) << "round " << round;
-        for (uint64_t i = 0; i < 10; ++i) {
-            ASSERT_EQ(i, number_of(b->received[to_b + i]));
-            ASSERT_EQ(i, number_of(a->received[to_a + i]));
-        }
-        uct_ep_destroy(there);
-        uct_ep_destroy(back);
-    }
-    EXPECT_TRUE(a->failures.empty() && b->failures.empty());
-}
-
-/* Acknowledgements of a flow that was given up meanwhile arrive when the next
- * one is at work. */
-TEST_F(UctUd, link_down__then_a_stale_ack)
-{
-    open({{"TRIES", "7"}}); /* less than a second */
-    introduce();
-    uint64_t sent = 1;
-    device("delay-us", "2000000"); /* of the acks, too */
-    for (int i = 0; i < 2; ++i) {
-        ASSERT_TRUE(post(sent++));
-    }
-    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
-    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, a->failures[0].status);
-    network("");
-    uct_ep_destroy(ep);
-    ep = a->connect(*b);
-    b->received.clear();
-    for (double end = now() + 2.2; now() < end; progress()) {
-        if (uct_ep_am_short(ep, AM_ID, 1000000 + sent, nullptr, 0) == UCS_OK) {
-            ++sent;
-        }
-    }
-    ASSERT_TRUE(flush(ep));
-    EXPECT_EQ(1u, a->failures.size());
-    uint64_t expected = 1000003;
-    for (const Bytes &message : b->received) {
-        if (number_of(message) >= 1000000) {
-            ASSERT_EQ(expected++, number_of(message));
-        }
-    }
-    EXPECT_EQ(1000000 + sent, expected);
-}
-
 /* Its QPN is another's at once. */
 TEST_F(UctUd, qpn_reuse__of_a_peer_that_went)
 {
@@ -432,57 +371,6 @@ TEST_F(UctUd, qpn_reuse__of_a_peer_that_went)
     expect_in_order(101);
     EXPECT_EQ(1u, a->failures.size());
     uct_ep_destroy(fresh);
-}
-
-/* Each has a timer of its own. */
-TEST_F(UctUd, many_interfaces__are_acknowledged_by_their_timers)
-{
-    const unsigned count = 24;
-    std::vector<std::unique_ptr<Entity>> all;
-    std::vector<uct_ep_h> eps;
-
-    for (unsigned i = 0; i < count; ++i) {
-        all.emplace_back(new Entity(Config({{"RX_QUEUE_LEN", "128"}})));
-    }
-    for (unsigned i = 0; i < count; ++i) {
-        eps.push_back(all[i]->connect(*all[(i + 1) % count]));
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(eps[i], AM_ID, i, nullptr, 0));
-    }
-    for (unsigned i = 0; i < count; ++i) { /* i + 1 never made progress */
-        double end = now() + 5;
-        do {
-            usleep(20000);
-            all[i]->progress();
-        } while ((uct_ep_flush(eps[i], 0, nullptr) != UCS_OK) && (now() < end));
-        EXPECT_EQ(UCS_OK, uct_ep_flush(eps[i], 0, nullptr)) << i;
-        EXPECT_EQ(1u, all[i]->count);
-    }
-    for (uct_ep_h each : eps) {
-        uct_ep_destroy(each);
-    }
-}
-
-/* Its children have no timer, and the parent goes on. */
-TEST_F(UctUd, fork__the_parent_goes_on)
-{
-    open();
-    introduce();
-    for (uint64_t round = 1; round <= 10; ++round) {
-        ASSERT_EQ(UCS_OK, send_short(ep, round, {}));
-        pid_t child = fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            usleep(30000);
-            _exit(0);
-        }
-        Bytes bytes = make_message(round, 8000);
-        ASSERT_EQ(8000, send_bcopy(ep, bytes));
-        int status;
-        ASSERT_EQ(child, waitpid(child, &status, 0));
-        EXPECT_EQ(0, status);
-    }
-    EXPECT_TRUE(wait([&] { return b->count == 21; }));
-    EXPECT_EQ(make_message(10, 8000), b->received.back());
 }
 
 /* A device that says no to one datagram, and one that is pulled out. */

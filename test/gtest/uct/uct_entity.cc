@@ -253,6 +253,19 @@ void Completion::callback(uct_completion_t *self)
     completion->status = self->status;
 }
 
+Pending::Pending(std::function<ucs_status_t()> posting) : post(posting)
+{
+    uct.func = [](uct_pending_req_t *self) {
+        Pending *pending = reinterpret_cast<Pending *>(self);
+
+        ++pending->calls;
+        pending->answer = pending->post();
+        pending->done   = !UCS_STATUS_IS_ERR(pending->answer);
+        return (pending->answer == UCS_ERR_NO_RESOURCE) ? UCS_ERR_NO_RESOURCE :
+                                                          UCS_OK;
+    };
+}
+
 void UctTest::SetUp()
 {
 }
@@ -410,6 +423,16 @@ ssize_t UctTest::send_bcopy(uct_ep_h to, const Bytes &bytes)
         return result != UCS_ERR_NO_RESOURCE;
     });
     return result;
+}
+
+uint64_t UctTest::fill(uint64_t first)
+{
+    uint64_t number = first;
+
+    while (uct_ep_am_short(ep, AM_ID, number, nullptr, 0) == UCS_OK) {
+        ++number;
+    }
+    return number - first;
 }
 
 bool UctTest::flush(uct_ep_h to)

@@ -167,6 +167,10 @@ public:
     {
         return m_bytes.data();
     }
+    uint64_t address() const
+    {
+        return reinterpret_cast<uintptr_t>(m_bytes.data());
+    }
     size_t size() const
     {
         return m_bytes.size();
@@ -199,6 +203,17 @@ struct Completion {
 
     Completion();
     static void callback(uct_completion_t *self);
+};
+
+/* A request of the queue: `post` until it is through, or is told an error. */
+struct Pending {
+    uct_pending_req_t uct;
+    std::function<ucs_status_t()> post;
+    unsigned calls      = 0;
+    ucs_status_t answer = UCS_OK; /* to the last call */
+    bool done           = false;
+
+    explicit Pending(std::function<ucs_status_t()> posting = {});
 };
 
 /* Two interfaces, a and b, and an endpoint from a to b. */
@@ -255,6 +270,17 @@ protected:
     ucs_status_t send_short(uct_ep_h ep, uint64_t header, const Bytes &payload);
     ssize_t send_bcopy(uct_ep_h ep, const Bytes &bytes);
     bool flush(uct_ep_h ep);
+
+    /* Messages on ep, numbered, until one is refused; @return how many. */
+    uint64_t fill(uint64_t first = 0);
+
+    /* uct_ep_get_zcopy on ep, from the beginning of `remote`. */
+    ucs_status_t get_zcopy(const uct_iov_t &iov, Memory &remote,
+                           uct_completion_t *comp)
+    {
+        return uct_ep_get_zcopy(ep, &iov, 1, remote.address(), remote.rkey(),
+                                comp);
+    }
 
     Entity *a = nullptr;
     Entity *b = nullptr;
