@@ -73,26 +73,6 @@ TEST_F(Lost, one_message)
     EXPECT_EQ(1u, b->failures.size());
 }
 
-/* Nothing at all is answered for a while, hellos and resets included. */
-TEST_F(Lost, three_hundred_packets)
-{
-    double start = now();
-
-    device("inject", "send:13:300");
-    for (uint64_t i = 0; now() < start + 0.5; ++i) {
-        uct_ep_am_short(ep, AM_ID, i, nullptr, 0);
-        uct_ep_check(back, 0, nullptr);
-        progress();
-    }
-    EXPECT_LE(3u, a->failures.size());
-    EXPECT_LE(3u, b->failures.size());
-    device("inject", "");
-    progress_for(0.2);
-    /* what was told late may end one more endpoint on either side */
-    progress_for(0.2);
-    expect_both_ways();
-}
-
 /* Two interfaces of one memory domain know one host, as two workers of a
  * context do. One lets it go, and the other does not notice. */
 TEST_F(Lost, nothing_by_a_neighbour)

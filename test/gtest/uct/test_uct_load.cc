@@ -112,23 +112,3 @@ TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
         uct_ep_destroy(eps[i]);
     }
 }
-
-TEST_F(UctLoad, kept_descriptors__memory_stays_at_the_cap)
-{
-    const size_t count = (getenv("SRD_SANITIZE") == nullptr) ? 100000 : 10000;
-
-    open({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "512"}}, 80);
-    b->keep_descs = true;
-    b->record = false;
-    for (size_t i = 0; i < count / 10; ++i) {
-        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->count == count / 10; }));
-    long before = resident();
-    for (size_t i = count / 10; i < count; ++i) {
-        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->count == count; }));
-    EXPECT_LT(resident() - before, 1024);
-    EXPECT_LT(b->kept.size(), 512u);
-}

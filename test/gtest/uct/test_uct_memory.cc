@@ -283,16 +283,6 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
     uct_md_mem_dereg(a->md(), local_memh);
 }
 
-/* UCX 1.15 has new names for its halves, and keeps the old one, which other
- * domains announce beside them. */
-TEST_F(UctMemory, invalidation__has_its_old_name_too)
-{
-    open();
-    uct_md_attr_t attr;
-    ASSERT_EQ(UCS_OK, uct_md_query(a->md(), &attr));
-    EXPECT_TRUE(attr.cap.flags & UCT_MD_FLAG_INVALIDATE);
-}
-
 /* As UCX wants it of domains, where it checks parameters: only what was packed
  * to be invalidated is. The handle stays valid. */
 TEST_F(UctMemory, invalidation__needs_a_key_that_was_packed_for_it)

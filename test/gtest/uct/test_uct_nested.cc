@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Callbacks that make progress, so that all the rest goes on while one
  * operation is about to end: others end, endpoints go, the device is lost. */
+#include "module_clock.h"
 #include "uct_entity.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 using namespace uct_test;
@@ -254,6 +256,89 @@ TEST_P(UctNestedReads, lost__with_many_polled)
 
 INSTANTIATE_TEST_SUITE_P(zcopy, UctNestedReads, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(bcopy, UctNestedReads, testing::Values(true));
+
+/* Two endpoints with some operations each, which have all completed at the
+ * device when progress is called; the first callback destroys endpoints. */
+class UctDestroy : public UctNested,
+                   public testing::WithParamInterface<const char *> {
+protected:
+    using Post = std::function<ucs_status_t(uct_ep_h, Op &)>;
+
+    void run(const Post &post)
+    {
+        std::vector<uct_ep_h> eps = {a->connect(*b), a->connect(*b)};
+        std::vector<Op> ops(12);
+        auto destroy = [&](size_t which) {
+            unsigned long looks = module_clock_looks();
+
+            uct_ep_destroy(eps[which]);
+            if (getenv("EFASIM_EAGER") == nullptr) { /* works when it can */
+                EXPECT_LT(module_clock_looks() - looks, 16u)
+                        << "looks at the clock: it waits in vain";
+            }
+            eps[which] = nullptr;
+            for (size_t i = which; i < ops.size(); i += 2) {
+                EXPECT_EQ(1u, ops[i].done) << "outstanding, though it is gone";
+            }
+        };
+
+        for (uct_ep_h each : eps) { /* the peer has a handle for us */
+            Op ready;
+            ASSERT_EQ(UCS_OK, send_short(each, 0, {}));
+            ASSERT_TRUE(is_ud() || wait([&] {
+                return get_bcopy(each, ready) == UCS_INPROGRESS;
+            }));
+            ASSERT_TRUE(flush(each));
+        }
+        for (size_t i = 0; i < ops.size(); ++i) {
+            ops[i].on_done = [&, i] {
+                EXPECT_NE(nullptr, eps[i % 2]) << "called after ep_destroy";
+                while (!order.empty()) {
+                    size_t next = order[0] - '0';
+                    order.erase(0, 1);
+                    destroy(next);
+                }
+            };
+            ASSERT_EQ(UCS_INPROGRESS, post(eps[i % 2], ops[i]));
+        }
+        device_works();
+        expect_all_ended(ops);
+        for (uct_ep_h each : eps) {
+            if (each != nullptr) {
+                uct_ep_destroy(each);
+            }
+        }
+    }
+
+    std::string order = GetParam(); /* those that are still to be destroyed */
+};
+
+TEST_P(UctDestroy, in_a_callback)
+{
+    const std::vector<Post> posts = {
+        [&](uct_ep_h from, Op &op) { return get_zcopy(from, op); },
+        [&](uct_ep_h from, Op &op) { return get_bcopy(from, op); },
+        [&](uct_ep_h to, Op &op) { return am_zcopy(to, op); },
+        [&](uct_ep_h to, Op &op) { /* the flush's marker calls back */
+            EXPECT_EQ(UCS_OK, uct_ep_am_short(to, AM_ID, 1, nullptr, 0));
+            return uct_ep_flush(to, 0, &op.uct);
+        },
+    };
+
+    for (size_t i = is_ud() ? 2 : 0; i < posts.size(); ++i) {
+        SCOPED_TRACE(i);
+        order = GetParam();
+        open();
+        module_clock_start();
+        remote = std::make_unique<Memory>(*b, 8192, 1);
+        local  = std::make_unique<Memory>(*a, 8192, 2);
+        run(posts[i]);
+        TearDown();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Order, UctDestroy,
+                         testing::Values("0", "1", "01", "10"));
 
 /* Progress in the unpacking of the first one finds those that were polled with
  * it; or the endpoint goes in there, and the others with it. */

@@ -206,39 +206,6 @@ TEST_F(UctOrder, pending__a_message_waits_behind_a_refused_read)
     came_in_order(sent + 4);
 }
 
-TEST_F(UctOrder, pending__requests_of_many_endpoints_are_served_in_turn)
-{
-    open();
-    const int peers = 4;
-    std::vector<uct_ep_h> eps;
-    std::vector<std::list<Request>> requests(peers);
-
-    for (int i = 0; i < peers; ++i) {
-        eps.push_back(a->connect(*b));
-    }
-    for (int i = 0; i < peers; ++i) {
-        while (uct_ep_am_short(eps[i], AM_ID, 7, nullptr, 0) == UCS_OK) {
-        }
-        for (int k = 0; k < 20; ++k) {
-            requests[i].emplace_back(eps[i], 1000 * (i + 1) + k);
-            ASSERT_EQ(UCS_OK,
-                      uct_ep_pending_add(eps[i], &requests[i].back().uct, 0));
-        }
-    }
-    ASSERT_TRUE(wait([&] {
-        for (int i = 0; i < peers; ++i) {
-            if (!requests[i].back().done) {
-                return false;
-            }
-        }
-        return true;
-    }));
-    for (uct_ep_h each : eps) {
-        ASSERT_TRUE(flush(each));
-        uct_ep_destroy(each);
-    }
-}
-
 TEST_F(UctOrder, pending_purge__returns_every_request_in_order)
 {
     open();
@@ -451,20 +418,4 @@ TEST_F(UctOrder, flush__from_a_callback_in_a_dispatch_waits_for_those_behind)
     ASSERT_TRUE(wait([&] { return behind.done; }));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, status);
     EXPECT_TRUE(flush(ep));
-}
-
-TEST_F(UctOrder, flush_cancel__against_a_living_but_stuck_peer_ends)
-{
-    open();
-    fill(); /* b does not progress */
-    Completion flushed;
-    ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &flushed.uct);
-
-    if (status != UCS_OK) {
-        ASSERT_EQ(UCS_INPROGRESS, status);
-        EXPECT_TRUE(wait_a([&] { return flushed.done > 0; }, 10));
-        EXPECT_EQ(1u, flushed.done);
-    }
-    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
-    EXPECT_TRUE(a->failures.empty()); /* the user asked for it */
 }

@@ -74,20 +74,6 @@ TEST_F(UctUd, timer__acknowledges_while_the_receiver_computes)
     expect_in_order(21);
 }
 
-/* The same for the first packets of all. */
-TEST_F(UctUd, timer__answers_who_is_new_while_the_receiver_computes)
-{
-    open({{"TRIES", "10"}}); /* or a takes b for lost after two seconds */
-    for (uint64_t i = 0; i < 4; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, i, nullptr, 0));
-    }
-    ASSERT_TRUE(wait_a([&] { return uct_ep_flush(ep, 0, nullptr) == UCS_OK; }));
-    EXPECT_TRUE(a->failures.empty());
-    EXPECT_EQ(0u, b->count);
-    ASSERT_TRUE(wait([&] { return b->count == 4; }));
-    expect_in_order(4);
-}
-
 /* Messages that came while the receiver computed are handed out as they came,
  * those of other endpoints, too. */
 TEST_F(UctUd, timer__hands_out_flows_as_they_came)
