@@ -144,14 +144,6 @@ uct_put() {
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 1000000
 }
 
-# The most that one write takes, as uct_1gib does for a read.
-uct_put_1gib() {
-    [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
-    in_release 13 --device efa3 -- "$SRDRUN" "$BUILD/test/gtest_uct" \
-        --gtest_brief=1 --gtest_filter='UctMemory.largest_put*' || exit 1
-    at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 1073741824
-}
-
 # uct_native RELEASE DEVICE FILTER [EFASIM_OPTION...]: UCT of the UCX of that
 # release, of which the program knows nothing: what it calls has not changed.
 uct_native() {
@@ -482,8 +474,6 @@ suite_run() {
     NO_EVENTS=y check uct_no_events 30 uct_check 'UctFailure.events__absent*' \
         --fail-command create-channel:1:EOPNOTSUPP
     UCX_EFA_FORK_INIT=n check uct_fork 30 uct_check 'UctMemory.fork*'
-    full && SRD_LARGE=y check uct_1gib 100 uct_check 'UctMemory.largest*'
-    full && SRD_LARGE=y check uct_put_1gib 100 uct_put_1gib
     ci && check uct_put 60 uct_put 13 efa2
     ci && check uct_put_reorder 60 uct_put 13 efa2 --reorder 0.5
     ci && check uct_ucx_1_18_memory 60 uct_native 13 efa2 'UctMemory*:*Put*'

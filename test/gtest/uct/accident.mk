@@ -7,9 +7,7 @@ check_PROGRAMS += test/gtest_accident
 
 test_gtest_accident_SOURCES = \
 	test/gtest/uct/accident.cc test/gtest/uct/accident.h \
-	test/gtest/uct/accident_flow.cc \
-	test/gtest/uct/accident_lost.cc test/gtest/uct/accident_peer.cc \
-	test/gtest/uct/accident_absent.cc test/gtest/uct/accident_churn.cc \
+	test/gtest/uct/accident_flow.cc test/gtest/uct/accident_churn.cc \
 	test/gtest/uct/accident_variables.cc test/gtest/uct/accident_ud.cc \
 	test/gtest/uct/transport.cc test/gtest/uct/transport.h \
 	test/gtest/uct/uct_entity.cc test/gtest/uct/uct_entity.h

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints and interfaces that come and go leave nothing behind. */
+/* Hosts that are not there, and endpoints and interfaces that come and go. */
 #include "accident.h"
 
 #include <cstdlib>
@@ -8,6 +8,95 @@
 using namespace uct_test;
 
 namespace accident {
+
+/* ---- one bad peer must not stop a good one ---- */
+
+/* 96 ranks on hosts that take and answer nothing, each with as many messages
+ * as it takes, beside a pair that is well. The device's time is virtual and goes
+ * on with each round of progress, so the CPU's speed is no part of the rate. */
+class Absent : public Accident {
+protected:
+    static constexpr int HOSTS = 96, MESSAGES = 20000;
+
+    void open_absent()
+    {
+        for (int i = 0; i < HOSTS; ++i) {
+            Bytes device_addr = b->device_addr, iface_addr = b->iface_addr;
+
+            device_addr[device_addr.size() - 2] ^= 0x5a; /* of the GID */
+            device_addr[device_addr.size() - 1] = static_cast<uint8_t>(i);
+            iface_addr[8] = static_cast<uint8_t>(i);     /* its incarnation */
+            iface_addr[9] ^= 0x5a;
+            m_absent.push_back(a->connect(device_addr, iface_addr));
+        }
+    }
+
+    void send_absent()
+    {
+        for (uct_ep_h absent : m_absent) {
+            while (uct_ep_am_short(absent, AM_ID, 0, nullptr, 0) == UCS_OK) {
+            }
+        }
+    }
+
+    /* Microseconds of the device that the pair needs; all others try, too. */
+    unsigned long long pair()
+    {
+        unsigned long long start = m_time;
+        size_t end               = b->count + MESSAGES;
+        int sent                 = 0;
+
+        b->record = false;
+        while ((b->count < end) && (m_time < start + 10000000)) {
+            while ((sent < MESSAGES) &&
+                   (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK)) {
+                ++sent;
+            }
+            if (m_time % 1000 == 0) {
+                send_absent();
+            }
+            m_time += 10;
+            device_clock(m_time * 1000);
+            progress();
+        }
+        EXPECT_LE(end, b->count) << "the pair stands still";
+        return m_time - start;
+    }
+
+    void TearDown() override
+    {
+        device_clock(0);
+        Accident::TearDown();
+    }
+
+    std::vector<uct_ep_h> m_absent;
+    unsigned long long m_time = 10; /* of the device, us */
+};
+
+TEST_F(Absent, hosts_beside_a_pair)
+{
+    unsigned long long alone, beside = ~0ull;
+
+    open();
+    introduce();
+    device("delay-us", "100");
+    alone = pair();
+    open_absent();
+    send_absent();
+    for (int i = 0; (i < 5) && !HasFailure() && (beside * 9 > alone * 10);
+         ++i) { /* what is stuck shows in real time */
+        beside = std::min(beside, pair());
+    }
+    printf("%d messages: %.1f ms alone, %.1f beside %d absent hosts\n",
+           MESSAGES, alone / 1e3, beside / 1e3, HOSTS);
+    EXPECT_LE(beside * 9, alone * 10);
+    EXPECT_TRUE(a->failures.empty()) << "too late: they timed out";
+    for (uct_ep_h absent : m_absent) {
+        uct_ep_destroy(absent);
+    }
+}
+
+/* ---- those that come and go leave nothing behind ---- */
 
 class Churn : public Accident {
 protected:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directions that starve each other. */
+/* Directions that starve each other, time-outs while both sides live, devices that
+ * refuse, and a fence that is given up. */
 #include "accident.h"
 
 #include <flow/limits.h>
@@ -94,6 +95,205 @@ TEST_F(Accident, starving_control)
     device("delay-us", "0");
     ASSERT_TRUE(flush(ep));
     uct_ep_destroy(back);
+}
+
+/* ---- a network that was cut, or a host too busy to answer: both applications
+ * reconnect as soon as they hear of it ---- */
+
+class Lost : public Accident {
+protected:
+    void SetUp() override
+    {
+        Accident::SetUp();
+        open();
+        introduce();
+        back = b->connect(*a);
+        ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
+        ASSERT_TRUE(wait([&] { return a->count == 1; }));
+        progress_for(0.05);
+        reconnects(*a, ep, *b);
+        reconnects(*b, back, *a);
+    }
+
+    void TearDown() override
+    {
+        if (back != nullptr) {
+            uct_ep_destroy(back);
+        }
+        Accident::TearDown();
+    }
+
+    /* As an application does in its error handler. */
+    void reconnects(Entity &from, uct_ep_h &used, Entity &to)
+    {
+        from.on_failure = [&](uct_ep_h failed) {
+            EXPECT_EQ(used, failed);
+            uct_ep_destroy(failed);
+            used = from.connect(to);
+        };
+    }
+
+    /* Messages arrive on the endpoints as they are now. */
+    void expect_both_ways()
+    {
+        size_t at_a = a->count, at_b = b->count;
+
+        for (uint64_t i = 0; i < 100; ++i) {
+            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+            ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+        }
+        EXPECT_TRUE(wait([&] {
+            return (a->count == at_a + 100) && (b->count == at_b + 100);
+        })) << a->count - at_a << " and " << b->count - at_b << " of 100";
+    }
+
+    uct_ep_h back = nullptr;
+};
+
+/* One message is not answered. Its sender reconnects, so does the other side
+ * as soon as it is told. */
+TEST_F(Lost, one_message)
+{
+    device("inject", "send:13:1");
+    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+    ASSERT_TRUE(wait([&] {
+        return !a->failures.empty() && !b->failures.empty();
+    })) << a->failures.size() << " and " << b->failures.size();
+    EXPECT_EQ(UCS_ERR_ENDPOINT_TIMEOUT, a->failures[0].status);
+    EXPECT_EQ(UCS_ERR_CONNECTION_RESET, b->failures[0].status);
+    expect_both_ways();
+    EXPECT_EQ(1u, a->failures.size());
+    EXPECT_EQ(1u, b->failures.size());
+}
+
+/* Two interfaces of one memory domain know one host, as two workers of a
+ * context do. One lets it go, and the other does not notice. */
+TEST_F(Lost, nothing_by_a_neighbour)
+{
+    {
+        Entity second(a);
+        uct_ep_h other = second.connect(*b);
+
+        ASSERT_EQ(UCS_OK, send_short(other, 1, {}));
+        ASSERT_TRUE(wait([&] {
+            second.progress();
+            return b->count == 2;
+        }));
+        uct_ep_destroy(other);
+        for (int i = 0; i < 1000; ++i) {
+            second.progress();
+            progress();
+        }
+    }
+    expect_both_ways();
+    EXPECT_TRUE(a->failures.empty());
+    EXPECT_TRUE(b->failures.empty());
+}
+
+/* In-tree: an assertion on fence followed by flush(CANCEL). */
+TEST_F(Accident, fence_then_cancel)
+{
+    open();
+    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
+    uct_ep_h other = a->connect(*b);
+    Completion read, flushed;
+
+    introduce();
+    device("delay-us", "200000");
+    ASSERT_EQ(UCS_INPROGRESS, get(local.iov(0, 1 << 20), remote, &read));
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
+        ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
+    }
+    ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL,
+                                       &flushed.uct);
+    ASSERT_EQ(UCS_INPROGRESS, status);
+    ASSERT_TRUE(wait([&] { return flushed.done > 0; }));
+    EXPECT_EQ(1u, read.done) << "a flush was done before the read";
+    EXPECT_EQ(1u, flushed.done);
+    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
+    EXPECT_TRUE(a->failures.empty());
+
+    device("delay-us", "0");
+    EXPECT_EQ(UCS_OK, send_short(other, 1, {})) << "held by a dead fence";
+    ASSERT_TRUE(wait([&] { return b->count == 2; }));
+    uct_ep_destroy(other);
+}
+
+/* One post of each kind; @return the status of each. */
+class FailedPost : public Accident {
+protected:
+    std::vector<ucs_status_t> post_all(Memory &remote, Memory &local)
+    {
+        Bytes message  = make_message(1, 5000);
+        uct_iov_t iov  = local.iov(0, 64);
+        uint64_t where = reinterpret_cast<uintptr_t>(remote.data());
+        ssize_t packed = uct_ep_am_bcopy(ep, AM_ID, pack_bytes, &message, 0);
+
+        return {uct_ep_am_short(ep, AM_ID, 1, nullptr, 0),
+                packed >= 0 ? UCS_OK : static_cast<ucs_status_t>(packed),
+                uct_ep_am_zcopy(ep, AM_ID, message.data(), 16, &iov, 1, 0,
+                                &zcopy.uct),
+                uct_ep_get_zcopy(ep, &iov, 1, where, remote.rkey(),
+                                 &get.uct)};
+    }
+
+    Completion zcopy, get;
+};
+
+/* In-tree: a failed post is fatal to the process. Shortage has no effect but
+ * NO_RESOURCE, for messages, control packets and repetitions alike. */
+TEST_F(FailedPost, shortage)
+{
+    open();
+    Memory remote(*b, 4096, 1), local(*a, 4096, 2);
+    uint64_t sent = 1;
+
+    introduce();
+    for (const char *err : {"12", "11"}) { /* ENOMEM, EAGAIN */
+        std::string inject = std::string("post:") + err;
+        device("inject", (inject + ":4").c_str());
+        for (ucs_status_t status : post_all(remote, local)) {
+            EXPECT_EQ(UCS_ERR_NO_RESOURCE, status) << "errno " << err;
+        }
+        /* repetitions, and the limits that the receiver sends */
+        device("inject", ("send:10:3," + inject + ":40").c_str());
+        for (int i = 0; i < 200; ++i) {
+            ASSERT_EQ(UCS_OK, send_short(ep, sent++, {})) << "errno " << err;
+        }
+        ASSERT_TRUE(wait([&] { return b->count >= sent; }));
+        /* and a hello */
+        uct_ep_h one = a->connect(*b);
+        device("inject", ("send:10:1," + inject + ":10").c_str());
+        ASSERT_EQ(UCS_OK, send_short(one, sent++, {}));
+        ASSERT_TRUE(wait([&] { return b->count >= sent; }));
+        uct_ep_destroy(one);
+    }
+    expect_in_order(sent);
+    EXPECT_EQ(0u, zcopy.done + get.done) << "completed, but never posted";
+    EXPECT_TRUE(a->failures.empty());
+    EXPECT_TRUE(b->failures.empty());
+}
+
+/* A post that fails for good fails its endpoint, once; the process lives. */
+TEST_F(FailedPost, broken_device)
+{
+    open();
+    Memory remote(*b, 4096, 1), local(*a, 4096, 2);
+
+    introduce();
+    device("inject", "post:5:1000000"); /* EIO */
+    for (int round = 0; round < 3; ++round) {
+        for (ucs_status_t status : post_all(remote, local)) {
+            EXPECT_LT(status, 0);
+            if (round > 0) { /* it was reported meanwhile */
+                EXPECT_NE(UCS_ERR_NO_RESOURCE, status);
+            }
+        }
+        progress_for(0.05);
+    }
+    EXPECT_EQ(0u, zcopy.done + get.done) << "completed, but never posted";
+    EXPECT_EQ(1u, a->failures.size());
 }
 
 } // namespace accident

@@ -14,11 +14,7 @@ namespace uct_test {
 
 /* With reads, and, where the device has them, with writes. */
 class UctFence : public UctTest, public testing::WithParamInterface<bool> {
-public: /* for Steps */
-    using UctTest::ep;
-    using UctTest::flush;
-    using UctTest::wait;
-
+protected:
     static constexpr size_t LENGTH = 1 << 20;
     static constexpr uint8_t WIREUP_ID = 1;
 

@@ -128,27 +128,6 @@ TEST_F(UctFailure, DISABLED_closed_peer__nobody_handles_until_it_is_used)
     FAIL() << "still here";
 }
 
-TEST_F(UctFailure, error_handler__may_destroy_the_endpoint)
-{
-    open();
-    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
-    ASSERT_TRUE(flush(ep));
-    a->on_failure = [&](uct_ep_h failed) {
-        uct_ep_destroy(failed);
-        ep = nullptr;
-    };
-    delete b;
-    b = nullptr;
-    for (int i = 0; i < 4; ++i) {
-        uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
-    }
-    ASSERT_TRUE(wait([&] { return ep == nullptr; }));
-    for (int i = 0; i < 1000; ++i) {
-        progress();
-    }
-    EXPECT_EQ(1u, a->failures.size());
-}
-
 TEST_F(UctFailure, foreign_address__is_unreachable_and_harmless)
 {
     open();

@@ -7,33 +7,6 @@ using namespace uct_test;
 
 namespace {
 
-/* Requests: two reads and a message, and whether each was posted only when the
- * one before was done. */
-struct Steps {
-    UctFence &test;
-    Completion done[2];
-    unsigned at_second = 0, at_message = 0;
-    UctFence::Request first{[this] { return test.rma(done[0]); }};
-    UctFence::Request second{[this] {
-        at_second = done[0].done;
-        return test.rma(done[1]);
-    }};
-    UctFence::Request message{[this] {
-        at_message = done[1].done;
-        return test.message();
-    }};
-
-    explicit Steps(UctFence &t) : test(t) {}
-
-    void were_taken_in_turn()
-    {
-        ASSERT_TRUE(test.wait([&] { return message.done; }));
-        EXPECT_EQ(1u, at_second);
-        EXPECT_EQ(1u, at_message);
-        ASSERT_TRUE(test.flush(test.ep));
-    }
-};
-
 TEST_P(UctFence, fence__messages_wait_for_earlier_gets)
 {
     Completion done;
@@ -169,19 +142,6 @@ TEST_P(UctFence, fence__in_a_dispatch_stands_behind_that_request)
     }
 }
 
-TEST_P(UctFence, fence__two_in_the_queue_part_three)
-{
-    Steps steps(*this);
-
-    block();
-    add(steps.first);
-    fence(false);
-    add(steps.second);
-    fence(true);
-    add(steps.message);
-    steps.were_taken_in_turn();
-}
-
 /* UCP holds requests back while it connects, and tells us of the fence among
  * them at once: all that it replays is fenced, and nothing after that. */
 TEST_P(UctFence, fence__before_a_replay_covers_it)
@@ -207,22 +167,6 @@ TEST_P(UctFence, fence__before_a_replay_covers_it)
         EXPECT_EQ(UCS_OK, message()) << "the replay is long over";
         ASSERT_TRUE(flush(ep));
     }
-}
-
-/* The replay meets a full window: it goes through the queue. */
-TEST_P(UctFence, fence__before_a_replay_covers_what_is_queued)
-{
-    Steps steps(*this);
-
-    wire_up();
-    fence(true);
-    while (message() == UCS_OK) {
-    }
-    add(blocked);
-    add(steps.first);
-    add(steps.second);
-    add(steps.message);
-    steps.were_taken_in_turn();
 }
 
 TEST_P(UctFence, replay__without_a_fence_is_not_fenced)

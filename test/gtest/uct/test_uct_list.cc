@@ -85,16 +85,6 @@ TEST_P(UctList, nothing__is_done_at_once)
     EXPECT_EQ(0u, comp.done);
 }
 
-TEST_P(UctList, no_completion__is_wanted)
-{
-    List list = pieces(max());
-
-    clear();
-    ASSERT_EQ(UCS_INPROGRESS, post(list, nullptr));
-    ASSERT_TRUE(flush(ep));
-    expect_moved(list);
-}
-
 /* With a read behind each piece. */
 TEST_P(UctList, put_flush__each_piece_once)
 {
@@ -222,19 +212,6 @@ TEST_P(UctList, pending__has_its_turn_beside_single_operations)
     ASSERT_TRUE(wait([&] { return singles.back()->done && listed.done; }));
     ASSERT_TRUE(flush(other));
     uct_ep_destroy(other);
-}
-
-/* Whichever piece comes last tells. */
-TEST_P(UctList, order__of_the_completions_is_any)
-{
-    for (int round = 0; round < 50; ++round) {
-        std::string seed = std::to_string(round + 1);
-
-        device("seed", seed.c_str());
-        device("reorder", "0.5");
-        move(pieces(max()));
-    }
-    device("reorder", "0");
 }
 
 TEST_P(UctList, flush_and_fence__wait_for_all_of_it)

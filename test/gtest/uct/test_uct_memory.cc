@@ -124,26 +124,6 @@ protected:
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
     }
-
-    /* As much as one operation takes, from a page-wise pattern. */
-    void move_largest(Operation operation, size_t size, bool put)
-    {
-        if (getenv("SRD_LARGE") == nullptr) {
-            GTEST_SKIP() << "takes twice " << (size >> 20)
-                         << " MiB: SRD_LARGE=y";
-        }
-        Mapping remote(size), local(size);
-        const Mapping &source = put ? local : remote;
-
-        ASSERT_TRUE(remote.ok() && local.ok());
-        for (size_t i = 0; i < size; i += 4096) {
-            source.data()[i] = pattern(7, i);
-        }
-        source.data()[size - 1] = 99;
-        move(operation, remote, local, 0, size);
-        EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
-        EXPECT_EQ(99, (put ? remote : local).data()[size - 1]);
-    }
 };
 
 TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
@@ -166,21 +146,6 @@ TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
     EXPECT_EQ(0, memcmp(local.data() + offset, bytes.data(), bytes.size()));
     EXPECT_EQ(0, local.data()[offset - 1]);
     EXPECT_EQ(0, local.data()[offset + bytes.size()]);
-}
-
-TEST_F(UctMemory, largest_get__in_one_operation)
-{
-    open();
-    move_largest(uct_ep_get_zcopy, a->attr().cap.get.max_zcopy, false);
-}
-
-TEST_F(UctMemory, largest_put__in_one_operation)
-{
-    open();
-    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-        GTEST_SKIP() << "an older device or rdma-core";
-    }
-    move_largest(uct_ep_put_zcopy, a->attr().cap.put.max_zcopy, true);
 }
 
 TEST_F(UctMemory, more_than_the_device_takes__is_an_error_of_that_call)

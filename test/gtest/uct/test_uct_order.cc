@@ -262,29 +262,6 @@ TEST_F(UctOrder, pending__a_callback_may_destroy_its_endpoint)
     }));
 }
 
-TEST_F(UctOrder, flush__completes_after_all_before_it)
-{
-    SRD_ONLY("no reads");
-    open();
-    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
-    uct_iov_t iov = local.iov(0, 1 << 20);
-    Completion read, flushed;
-    bool order_ok = true;
-
-    ASSERT_TRUE(wait([&] {
-        return get_zcopy(iov, remote, &read.uct) == UCS_INPROGRESS;
-    }));
-    ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &flushed.uct));
-    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
-    ASSERT_TRUE(wait([&] {
-        order_ok = order_ok && (read.done >= flushed.done);
-        return flushed.done > 0;
-    }));
-    EXPECT_TRUE(order_ok);
-    EXPECT_EQ(1u, read.done);
-    EXPECT_EQ(UCS_OK, flushed.status);
-}
-
 TEST_F(UctOrder, flush__of_an_idle_endpoint_and_interface_is_done)
 {
     open();

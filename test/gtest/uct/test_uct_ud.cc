@@ -333,32 +333,6 @@ TEST_F(UctUd, wakeup__of_a_sender)
     sleep_until([&] { return !a->failures.empty(); });
 }
 
-/* Its QPN is another's at once. */
-TEST_F(UctUd, qpn_reuse__of_a_peer_that_went)
-{
-    open({{"TRIES", "8"}});
-    introduce();
-    for (uint64_t i = 1; i <= 2; ++i) {
-        ASSERT_TRUE(post(i));
-    }
-    network("down");
-    delete b;
-    network("");
-    b = new Entity();
-    uct_ep_h fresh = a->connect(*b);
-    for (uint64_t i = 0; i < 100; ++i) {
-        ASSERT_EQ(UCS_OK, send_short(fresh, i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->count >= 100; }));
-    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
-    EXPECT_EQ(ep, a->failures[0].ep);
-    ASSERT_EQ(UCS_OK, send_short(fresh, 100, {}));
-    ASSERT_TRUE(wait([&] { return b->count >= 101; }));
-    expect_in_order(101);
-    EXPECT_EQ(1u, a->failures.size());
-    uct_ep_destroy(fresh);
-}
-
 /* A device that says no to one datagram, and one that is pulled out. */
 TEST_F(UctUd, device__refuses_for_good)
 {
