@@ -91,13 +91,9 @@ protected:
     void move(Operation operation, const Mapping &remote, const Mapping &local,
               size_t offset, size_t length)
     {
-        uct_mem_h remote_memh, local_memh;
-
-        ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
-        ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
+        share(remote, local);
         move(operation, remote, remote_memh, local, local_memh, offset, length);
-        uct_md_mem_dereg(b->md(), remote_memh);
-        uct_md_mem_dereg(a->md(), local_memh);
+        unshare();
     }
 
     void move(Operation operation, const Mapping &remote,
@@ -124,6 +120,27 @@ protected:
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
     }
+
+    /* Registers them, and has the key of b's; until unshare. */
+    void share(const Mapping &remote, const Mapping &local)
+    {
+        uint8_t packed[64];
+
+        ASSERT_EQ(UCS_OK, reg(*b, remote.data(), remote.size(), &remote_memh));
+        ASSERT_EQ(UCS_OK, reg(*a, local.data(), local.size(), &local_memh));
+        ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
+        ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+    }
+
+    void unshare()
+    {
+        uct_rkey_release(a->component(), &rkey);
+        uct_md_mem_dereg(b->md(), remote_memh);
+        uct_md_mem_dereg(a->md(), local_memh);
+    }
+
+    uct_mem_h remote_memh, local_memh;
+    uct_rkey_bundle_t rkey;
 };
 
 TEST_F(UctMemory, huge_registration__beyond_4_GiB_is_reached)
@@ -172,16 +189,10 @@ TEST_F(UctMemory, read_only__is_received_into_once_it_may_be_written)
     open();
     const size_t size = 1 << 20;
     Mapping local(size, PROT_READ), remote(size);
-    uct_mem_h local_memh, remote_memh;
-    uct_rkey_bundle_t rkey;
-    uint8_t packed[64];
     Completion sent, refused;
 
     memset(remote.data(), 0x5a, size);
-    ASSERT_EQ(UCS_OK, reg(*a, local.data(), size, &local_memh));
-    ASSERT_EQ(UCS_OK, reg(*b, remote.data(), size, &remote_memh));
-    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
-    ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+    share(remote, local);
 
     uct_iov_t iov = {local.data(), 4096, local_memh, 0, 1};
     ucs_status_t status;
@@ -205,9 +216,7 @@ TEST_F(UctMemory, read_only__is_received_into_once_it_may_be_written)
     ASSERT_EQ(0, mprotect(local.data(), size, PROT_READ | PROT_WRITE));
     move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, 0, size);
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
-    uct_rkey_release(a->component(), &rkey);
-    uct_md_mem_dereg(b->md(), remote_memh);
-    uct_md_mem_dereg(a->md(), local_memh);
+    unshare();
 }
 
 /* A key that is packed once the memory may be written lets a peer write; one
@@ -220,16 +229,10 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
     }
     const size_t size = 65536;
     Mapping remote(size, PROT_READ), local(size);
-    uct_mem_h remote_memh, local_memh;
-    uint8_t packed[64];
-    uct_rkey_bundle_t rkey;
     Completion comp;
 
     memset(local.data(), 0x5a, size);
-    ASSERT_EQ(UCS_OK, reg(*b, remote.data(), size, &remote_memh));
-    ASSERT_EQ(UCS_OK, reg(*a, local.data(), size, &local_memh));
-    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
-    ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+    share(remote, local);
     ASSERT_EQ(0, mprotect(remote.data(), size, PROT_READ | PROT_WRITE));
     move(uct_ep_put_zcopy, remote, remote_memh, local, local_memh, 0, size);
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
@@ -243,9 +246,7 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
     ASSERT_TRUE(wait([&] { return comp.done > 0; }));
     EXPECT_EQ(UCS_OK, comp.status);
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
-    uct_rkey_release(a->component(), &rkey);
-    uct_md_mem_dereg(b->md(), remote_memh);
-    uct_md_mem_dereg(a->md(), local_memh);
+    unshare();
 }
 
 /* As UCX wants it of domains, where it checks parameters: only what was packed

@@ -382,21 +382,6 @@ TEST_F(UctNested, read__progress_or_the_end_while_it_is_unpacked)
     }
 }
 
-/* A flush behind a message: its callback destroys, and the flow goes. */
-TEST_F(UctNested, destroyed_and_gone__in_a_flush)
-{
-    open();
-    introduce();
-    std::vector<Op> ops(3);
-
-    ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
-    ops[0].on_done = [&] { destroy_and_progress(); };
-    for (Op &op : ops) {
-        ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &op.uct));
-    }
-    expect_all_ended(ops);
-}
-
 /* The device is lost with messages of one endpoint, whose flush makes progress
  * in its callback; those of another wait for a receiver. */
 TEST_F(UctNested, lost__with_messages_that_wait)
@@ -434,17 +419,26 @@ TEST_F(UctNested, lost__with_messages_that_wait)
     uct_ep_destroy(fails);
 }
 
-/* The same in the callback of its last operation. */
+/* In the callback of its last operation, or of a flush behind a message. */
 TEST_F(UctNested, destroyed_and_gone__in_the_last_completion)
 {
-    open();
-    local = std::make_unique<Memory>(*a, 8192, 2);
-    introduce();
-    std::vector<Op> ops(1);
+    for (bool flushes : {false, true}) {
+        open();
+        local = std::make_unique<Memory>(*a, 8192, 2);
+        introduce();
+        std::vector<Op> ops(flushes ? 3 : 1);
 
-    ops[0].on_done = [&] { destroy_and_progress(); };
-    ASSERT_EQ(UCS_INPROGRESS, am_zcopy(ep, ops[0]));
-    expect_all_ended(ops);
+        ops[0].on_done = [&] { destroy_and_progress(); };
+        if (flushes) {
+            ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
+        }
+        for (Op &op : ops) {
+            ASSERT_EQ(UCS_INPROGRESS, flushes ?
+                      uct_ep_flush(ep, 0, &op.uct) : am_zcopy(ep, op));
+        }
+        expect_all_ended(ops);
+        TearDown();
+    }
 }
 
 /* Messages wait for a receiver while their endpoint is destroyed; in the

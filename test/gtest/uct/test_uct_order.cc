@@ -206,28 +206,6 @@ TEST_F(UctOrder, pending__a_message_waits_behind_a_refused_read)
     came_in_order(sent + 4);
 }
 
-TEST_F(UctOrder, pending_purge__returns_every_request_in_order)
-{
-    open();
-    fill();
-    Request one(ep, 1), two(ep, 2), three(ep, 3);
-    std::vector<Request *> purged;
-
-    for (Request *req : {&one, &two, &three}) {
-        ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &req->uct, 0));
-    }
-    uct_ep_pending_purge(
-            ep,
-            [](uct_pending_req_t *self, void *arg) {
-                static_cast<std::vector<Request *> *>(arg)->push_back(
-                        reinterpret_cast<Request *>(self));
-            },
-            &purged);
-    EXPECT_EQ((std::vector<Request *>{&one, &two, &three}), purged);
-    EXPECT_TRUE(flush(ep)); /* with requests it would be NO_RESOURCE */
-    EXPECT_FALSE(one.done || two.done || three.done);
-}
-
 TEST_F(UctOrder, pending__a_callback_may_destroy_its_endpoint)
 {
     open();
