@@ -43,7 +43,7 @@ uct_ud() {
 }
 
 # All of them. On networks that lose nothing: a loss shrinks the window, and a test
-# posts many at once. Losses are for UctUd.storm*, and bytes_bad of suite ucp.
+# posts many at once. Losses are for UctUd.storm*, and gtest_ucp_bad of suite ucp.
 uct_ud_check() {
     uct_ud '-UctUd*' "$@"
 }
@@ -163,7 +163,7 @@ ucp_put() {
     [ -x "$BUILD/test/ucp_bytes" ] || skip_here "ucp_bytes was not built"
     port=$(random_port)
     bytes=("$SRDRUN" "$BUILD/test/ucp_bytes" --port "$port" --max 1000000
-        --tests "tag,tag_sync,am,put,get" --iters 20 --timeout 20)
+        --tests "tag,tag_sync,am,stream,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
     in_release "$release" --device efa2 "$@" -- \
         "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
@@ -246,6 +246,17 @@ uct_huge_pages() {
     HUGE_KB=0 UCX_EFA_HUGE_PAGES=y uct_check 'UctHuge.*' >"$out" 2>&1
     [ "$(grep -c 'UCX_EFA_HUGE_PAGES=y: no huge page of 2 MB: Cannot alloc' \
         "$out")" -eq 2 ] || fail "not one line for each interface"
+}
+
+# UCX's own UCT benchmark, between two nodes; over ud with TRANSPORT=ud.
+uct_perftest() {
+    local over=(-p @PORT@ -d rdmap0s6:1 -x "${TRANSPORT:-srd}")
+    need_perftest
+    two_nodes "${@:4}" -- "${PERFTEST[@]}" "${over[@]}" -- \
+        "${PERFTEST[@]}" 127.0.0.1 "${over[@]}" \
+        -t "$1" -D "$2" -s "$3" -n 2000 -w 10 || exit 1
+    grep -q '^Final:' "$CHECK_LOG" || fail "no result"
+    at_least payload "$(stat_payload "$STAT")" $((2000 * $3))
 }
 
 # says PATTERN COMMAND...: with srd or ud asked for, one line warns, of PATTERN;
@@ -503,6 +514,15 @@ suite_run() {
             --reorder 0.5
     fi
     check uct_load 60 uct_load
+    ci && check uct_am_lat_short 30 uct_perftest am_lat short 8
+    check uct_am_lat_bcopy 30 uct_perftest am_lat bcopy 1000
+    check uct_am_bw_zcopy 30 uct_perftest am_bw zcopy 8000
+    ci && TRANSPORT=ud check ud_am_lat_short 30 uct_perftest am_lat short 8
+    TRANSPORT=ud check ud_am_bw_loss 30 uct_perftest am_bw bcopy 4000 \
+        --loss 0.05 --reorder 0.3
+    ci && check uct_am_bw_reorder 30 uct_perftest am_bw bcopy 4000 --reorder 0.3
+    check uct_get_zcopy 30 uct_perftest get zcopy 65536
+    ci && check uct_get_bcopy 30 uct_perftest get bcopy 1000
     run_accidents
     full && check uct_valgrind 600 uct_valgrind
     full && UCT_TRANSPORT=ud check ud_valgrind 200 uct_valgrind \
