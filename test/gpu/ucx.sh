@@ -28,6 +28,7 @@ END
 # runtime of its own; UCX's files stay as they are. Sets GPU_MINOR, and HOW, the
 # emulated EFA's options of a host whose GPU memory is registered in that way alone.
 gpu_ucx() {
+    # shellcheck disable=SC2034 # for the scripts that source this
     case ${3-} in
     dmabuf) HOW=(--no-peer-memory) ;;
     peer) HOW=(--peer-memory --no-dmabuf) ;;
