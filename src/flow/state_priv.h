@@ -36,8 +36,8 @@ typedef enum flow_tx_state {
 
 /*
  * The record is small because it stays while nothing is in flight: 10,000 peers
- * have 10,000 of them; it is a cache line, since each message needs it. A field
- * of FLOW_INDEX_BITS names a record, 0 none; one bit more says of which kind.
+ * have 10,000 of them. A field of FLOW_INDEX_BITS names a record, 0 none; one
+ * bit more says of which kind.
  */
 #define FLOW_TURN_RX (1u << FLOW_INDEX_BITS)
 struct flow_tx {
@@ -69,7 +69,7 @@ struct flow_tx {
     uint64_t   backoff    : 4; /* level of the next receiver-not-ready        */
     uint64_t   linked     : 7; /* flow_op_t of this flow in back-off;
                                   UD: unanswered control packets in a row     */
-} __attribute__((aligned(FLOW_ALIGN)));
+};
 
 typedef enum flow_rx_state {
     FLOW_RX_FREE,

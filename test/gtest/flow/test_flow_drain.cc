@@ -130,8 +130,10 @@ TEST_F(Drain, wait__own_host)
 TEST_F(Drain, sample__rtt_stays)
 {
     const uint32_t rtt = 100 * US;
-    flow_path_t path   = flow(rtt, 0);
+    flow_path_t path   = flow(rtt, 0), first = {};
 
+    flow_path_sample(&first, rtt, 0);
+    EXPECT_EQ(rtt / 2, first.var);
     flow_path_sample(&path, 30 * US, SLOT + rtt + 31 * US);
     EXPECT_EQ((uint32_t)rtt, path.rtt);
     EXPECT_EQ(30u * US, path.base);

@@ -15,7 +15,7 @@ namespace {
 
 TEST(flow_hash, records__size)
 {
-    EXPECT_EQ(64u, sizeof(flow_tx_t));
+    EXPECT_EQ(56u, sizeof(flow_tx_t));
     EXPECT_EQ(40u, sizeof(flow_rx_t));
     EXPECT_EQ(56u, sizeof(flow_peer_t));
 }
