@@ -68,15 +68,16 @@ started slurmd -D -N n0
 started slurmd -D -N n1
 until_true sh -c 'sinfo -h -t idle -o %D | grep -x 2'
 
-# The program that the script calls, on the emulated host of its node.
+# The program that the script calls, on the emulated host of its node; a rank that
+# gets no processor is not one that has gone.
 mkdir -p /tmp/bin
 for name in srdrun srd_info; do
     # shellcheck disable=SC2016 # for the script that is written
-    printf '#!/bin/sh\nexec "%s/bin/efasim" run --node "$SLURM_NODEID" -- "%s/bin/%s" "$@"\n' \
+    printf '#!/bin/sh\nexec "%s/bin/efasim" run --timeout-ms 600000 --node "$SLURM_NODEID" -- "%s/bin/%s" "$@"\n' \
         "$build" "$build" "$name" >"/tmp/bin/$name"
     chmod +x "/tmp/bin/$name"
 done
-PATH=/tmp/bin:$build/bin:$PATH timeout 60 sbatch --wait --nodes=2 \
+PATH=/tmp/bin:$build/bin:$PATH timeout 300 sbatch --wait --nodes=2 \
     --ntasks-per-node=2 --output=/tmp/job.out \
     "$top/contrib/deploy/slurm.sbatch" "$@"
 status=$?

@@ -529,7 +529,7 @@ suite_run() {
     check plan_memory 30 plan_memory
     check plan_counts 150 plan_counts "$(full && echo 8 || echo 4)" 8
     check deploy_planted 30 deploy_planted
-    check deploy_slurm 60 deploy_slurm
+    check deploy_slurm 120 deploy_slurm
     check deploy_container 120 deploy_container
     check deploy_kubernetes 30 deploy_kubernetes
     check newest 40 newer sid none --device efa3
