@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every completion status that EFA has (P12), put into the device's mouth for
  * messages, reads and writes, for the first packet of all, and for receives. */
+#include "module_clock.h"
 #include "uct_entity.h"
 
 #include <memory>
@@ -336,6 +337,27 @@ TEST_F(UctAgain, rma__not_for_ever)
         EXPECT_EQ(UCS_ERR_UNREACHABLE, comp.status);
         EXPECT_EQ(UCS_ERR_UNREACHABLE, a->failures[0].status);
     }
+}
+
+/* A refusal long after another one is none of a young peer's. */
+TEST_F(UctAgain, rma__not_long_after)
+{
+    open_memory();
+    module_clock_start();
+    Completion first, later;
+    starts(false, 1, &first);
+    ASSERT_TRUE(wait([&] { return first.done > 0; }));
+    EXPECT_EQ(UCS_OK, first.status);
+    starts(false, 1, &later);
+    module_clock_away(20000000); /* at the next look */
+    unsigned long looks = module_clock_looks();
+    while (module_clock_looks() == looks) {
+        progress();
+    }
+    module_clock_away(0);
+    ASSERT_TRUE(wait([&] { return later.done > 0; }));
+    inject_nothing();
+    EXPECT_EQ(UCS_ERR_UNREACHABLE, later.status);
 }
 
 TEST_F(UctAgain, rma__of_an_endpoint_that_goes)

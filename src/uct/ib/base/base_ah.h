@@ -6,6 +6,12 @@
 
 #include <flow/reserve.h>
 
+/* The peer's device refuses us (base_retry.c). */
+typedef struct base_refused {
+    flow_time_t last;  /* refusal; 0: none */
+    uint32_t    spent; /* ns, trying, since the first */
+} base_refused_t;
+
 /*
  * The hosts that an interface uses: the address handle of each, which is its
  * memory domain's, and its own record beside it. One thread uses it.
@@ -14,12 +20,6 @@
  * for a peer's requests must therefore not be recycled: its user holds a
  * reference.
  */
-/* The peer's device refuses us (base_retry.c). */
-typedef struct base_refused {
-    flow_time_t last;  /* refusal; 0: none */
-    uint32_t    spent; /* ns, trying, since the first */
-} base_refused_t;
-
 typedef struct base_ah {
     efa_gid_link_t link; /* first */
     efa_ah_t      *device;

@@ -21,15 +21,21 @@
 #define BASE_YOUNG_TIME  100000000u /* ns of such tries */
 #define BASE_YOUNG_STEP  10000000u  /* ns that count between two of them: the
                                        process may not have run meanwhile */
+#define BASE_YOUNG_GAP   10000000000ull /* ns after which another refusal is
+                                           none of a young peer's */
 #define BASE_AGAIN_PAUSE 5000000u   /* ns until RDMA is posted again */
 
 static int base_retry_is_young(base_iface_t *iface, base_refused_t *refused)
 {
     flow_time_t step = (refused->last == 0) ? 0 : iface->now - refused->last;
 
-    refused->last   = iface->now;
-    refused->spent += (step < BASE_YOUNG_STEP) ? (uint32_t)step :
-                                                 BASE_YOUNG_STEP;
+    refused->last = iface->now;
+    if (step >= BASE_YOUNG_GAP) {
+        refused->spent = BASE_YOUNG_TIME;
+    } else if (refused->spent < BASE_YOUNG_TIME) {
+        refused->spent += (step < BASE_YOUNG_STEP) ? (uint32_t)step :
+                                                     BASE_YOUNG_STEP;
+    }
     return refused->spent < BASE_YOUNG_TIME;
 }
 
