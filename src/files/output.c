@@ -23,22 +23,32 @@ static int output_folder(const char *path, struct stat *folder)
     return stat(name, folder);
 }
 
+/* Neither this user nor root, who is the owner of "/", also in a user namespace
+ * without root. */
+static int output_is_other(uid_t user)
+{
+    struct stat top;
+
+    return (user != geteuid()) &&
+           ((stat("/", &top) != 0) || (user != top.st_uid));
+}
+
 /* Nonzero: a folder on the way is another user's link. */
 static int output_is_led(const char *path)
 {
-    const char *slash = path;
+    const char *slash;
     char name[PATH_MAX];
-    struct stat part, top;
+    struct stat part;
 
-    while ((slash = strchr(slash + 1, '/')) != NULL) {
+    for (slash = strchr(path, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
         if ((size_t)(slash - path) >= sizeof(name)) {
             return 1;
         }
         memcpy(name, path, (size_t)(slash - path));
         name[slash - path] = '\0';
         if ((lstat(name, &part) == 0) && S_ISLNK(part.st_mode) &&
-            (part.st_uid != geteuid()) &&
-            ((stat("/", &top) != 0) || (part.st_uid != top.st_uid))) {
+            output_is_other(part.st_uid)) {
             return 1;
         }
     }
@@ -46,15 +56,12 @@ static int output_is_led(const char *path)
 }
 
 /* Nonzero: others may make a name there, but for those of this user's own
- * group. Root is the owner of "/", also in a user namespace without root. */
+ * group. */
 static int output_is_shared(const struct stat *folder)
 {
-    struct stat top;
-
     return (folder->st_mode & S_IWOTH) ||
            ((folder->st_mode & S_IWGRP) && (folder->st_gid != getegid())) ||
-           ((folder->st_uid != geteuid()) &&
-            ((stat("/", &top) != 0) || (folder->st_uid != top.st_uid)));
+           output_is_other(folder->st_uid);
 }
 
 /* A file of this user, or of him whose alone the folder is; another name of it
@@ -76,7 +83,7 @@ int output_open(const char *path, int flags)
     struct stat folder;
     int fd;
 
-    if ((*path != '\0') && output_is_led(path)) {
+    if (output_is_led(path)) {
         errno = EPERM;
         return -1;
     }

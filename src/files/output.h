@@ -3,7 +3,8 @@
  * Files that a user names for what a program writes: traces, counters, reports.
  * In a folder that is another user's, or that all may write to (/tmp), somebody
  * may have put a link or a file of his own under that name: there a file is
- * made, or is one of this user; a link is not followed.
+ * made, or is one of this user; a link is not followed. Nor is, anywhere, a
+ * folder of the name that is another user's link.
  */
 #ifndef FILES_OUTPUT_H_
 #define FILES_OUTPUT_H_
