@@ -73,8 +73,8 @@ until_true sh -c 'sinfo -h -t idle -o %D | grep -x 2'
 mkdir -p /tmp/bin
 for name in srdrun srd_info; do
     # shellcheck disable=SC2016 # for the script that is written
-    printf '#!/bin/sh\nexec "%s/bin/efasim" run --timeout-ms 600000 --node "$SLURM_NODEID" -- "%s/bin/%s" "$@"\n' \
-        "$build" "$build" "$name" >"/tmp/bin/$name"
+    printf '#!/bin/sh\nexec "%s/efasim" run --timeout-ms %s --node "$SLURM_NODEID" -- "%s" "$@"\n' \
+        "$build/bin" 600000 "$build/bin/$name" >"/tmp/bin/$name"
     chmod +x "/tmp/bin/$name"
 done
 PATH=/tmp/bin:$build/bin:$PATH timeout 300 sbatch --wait --nodes=2 \
