@@ -4,6 +4,8 @@
 #ifndef BENCH_INSTR_H_
 #define BENCH_INSTR_H_
 
+#include "clock.h"
+
 #include <uct/api/uct.h>
 
 #include <stdint.h>
@@ -12,7 +14,6 @@ enum {
     BENCH_AM    = 3,
     BENCH_BATCH = 16, /* messages in a poll */
     BENCH_BCOPY = 1024,
-    BENCH_STEP  = 100, /* ns that a post or a poll takes */
     BENCH_LIST  = 64   /* pieces of a list */
 };
 
@@ -40,9 +41,6 @@ void bench_expect(unsigned long got, unsigned long expected, const char *what);
 /* Opens the memory domain efa; once, and before everything else. From then on the
  * module has its clock from here. */
 void bench_md_open(void);
-
-/* Time passes for the module. */
-void bench_clock_advance(unsigned nanoseconds);
 
 void bench_side_open(bench_side_t *side);
 void bench_side_close(bench_side_t *side);

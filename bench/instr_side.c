@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "instr.h"
 #include "apps/uct_open.h"
 
 #include <uct/ib/base/base_types.h>
 #include <ucs/async/async_fwd.h>
 
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 static ucs_async_context_t *bench_async;
 static uct_component_h      bench_component;
 static uct_md_h             bench_md;
 static char                 bench_device_name[UCT_MD_NAME_MAX + 2];
-
-/*
- * Under callgrind a message takes some fifty times as long as without it, so
- * what the transport does by time (each 50 us a tick, the hand's visits) would
- * happen after a few messages each. The module therefore reads a clock that
- * goes on with what is done, as fast as on a CPU; all others read the real one.
- */
-enum { BENCH_READ_NS = 20 };
-
-static struct {
-    uintptr_t          start, end; /* the module's code; 0: not loaded yet */
-    unsigned long long now;        /* nanoseconds */
-} bench_clock;
 
 void bench_check(ucs_status_t status, const char *what)
 {
@@ -49,49 +31,9 @@ void bench_expect(unsigned long got, unsigned long expected, const char *what)
     }
 }
 
-static int bench_clock_find(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    int i;
-
-    (void)size;
-    (void)arg;
-    if (strstr(info->dlpi_name, "libuct_srd") == NULL) {
-        return 0;
-    }
-    for (i = 0; i < info->dlpi_phnum; ++i) {
-        if ((info->dlpi_phdr[i].p_type == PT_LOAD) &&
-            (info->dlpi_phdr[i].p_flags & PF_X)) {
-            bench_clock.start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            bench_clock.end   = bench_clock.start + info->dlpi_phdr[i].p_memsz;
-        }
-    }
-    return 1;
-}
-
-void bench_clock_advance(unsigned nanoseconds)
-{
-    bench_clock.now += nanoseconds;
-}
-
-/* In place of libc's, for the module's code. */
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-
-    if ((id != CLOCK_MONOTONIC) || (caller < bench_clock.start) ||
-        (caller >= bench_clock.end)) {
-        return (int)syscall(SYS_clock_gettime, id, now);
-    }
-    bench_clock.now += BENCH_READ_NS;
-    now->tv_sec  = (time_t)(bench_clock.now / 1000000000ull);
-    now->tv_nsec = (long)(bench_clock.now % 1000000000ull);
-    return 0;
-}
-
 void bench_md_open(void)
 {
-    struct timespec now;
-    uct_efa_t       efa;
+    uct_efa_t efa;
 
     bench_check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
                                          &bench_async),
@@ -104,9 +46,7 @@ void bench_md_open(void)
     bench_md        = efa.md;
     bench_component = efa.component;
     snprintf(bench_device_name, sizeof(bench_device_name), "%s:1", efa.device);
-    dl_iterate_phdr(bench_clock_find, NULL);
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    bench_clock.now = now.tv_sec * 1000000000ull + now.tv_nsec;
+    bench_clock_open();
 }
 
 void bench_memory_open(bench_memory_t *memory)

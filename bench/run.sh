@@ -9,7 +9,7 @@
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.
 # Studies: ratios rails host sizes instructions floors instructions_direct
-# floors_direct intree intree_floors cpu. Files go to BUILD_DIR/bench/results.
+# floors_direct intree intree_floors cpu peers. Files go to BUILD_DIR/bench/results.
 set -u
 program=run.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1

@@ -2,12 +2,13 @@
 /* UCP's operations in one process with two workers that talk over the device, so
  * that both ends are in a figure, and the emulated device with them.
  *
- * usage: efasim run -- srdrun twins [ROUNDS [blocks]]   with UCX_TLS=srd; directly:
+ * usage: efasim run -- srdrun twins [ROUNDS [blocks|peers]]   with UCX_TLS=srd; directly:
  *        efasim run --no-strict-batch -- ...            and UCX_EFA_DIRECT=y
  *
  * Without arguments CPU time: it reads cases from standard input, a line each:
- * OPERATION:SIZE:WINDOW. OPERATION: tag, am (a ping-pong where WINDOW is 1), put
- * (each waits for a flush then), get. It answers each by a line: the case,
+ * OPERATION:SIZE:WINDOW[:ENDPOINTS]. OPERATION: tag, am (a ping-pong where WINDOW is
+ * 1), put (each waits for a flush then), get. Of several endpoints each message
+ * takes one at random. It answers each case by a line: the case,
  * nanoseconds for one (the least of some parts of 8 milliseconds), how many in a
  * part; at the end by the bytes of all. It sleeps meanwhile: several of
  * it can be asked in turn.
@@ -18,6 +19,7 @@
  * newer). */
 #define _GNU_SOURCE
 #include "twins.h"
+#include "clock.h"
 
 #include "apps/ucp_open.h"
 
@@ -30,7 +32,9 @@
 
 enum {
     TWINS_LARGEST = 4 << 20,
-    TWINS_WINDOW  = 32,
+    TWINS_WINDOW  = 512,
+    TWINS_EPS     = 8192,
+    TWINS_REGISTER = 32, /* operations until what they use is registered */
     TWINS_PLACES  = 8,
     TWINS_PARTS   = 5,
     TWINS_AM      = 1, /* of active messages */
@@ -66,6 +70,7 @@ void twins_check(ucs_status_t status, const char *what)
 
 unsigned twin_progress(twin_t *twin)
 {
+    bench_clock_advance(BENCH_STEP);
     if (twins_device != NULL) {
         twins_device();
     }
@@ -136,22 +141,44 @@ static void twin_memory(twin_t *twin)
     twins_check(ucp_mem_map(context, &map, &twin->memh), "map");
 }
 
-static void twin_connect(twin_t *from, twin_t *to)
+static void twin_ep(twin_t *from, twin_t *to, unsigned long i)
 {
     ucp_ep_params_t params = {0};
     ucp_address_t  *address;
     size_t          length;
-    void           *packed;
 
     twins_check(ucp_worker_get_address(to->worker, &address, &length),
                 "address");
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address    = address;
-    twins_check(ucp_ep_create(from->worker, &params, &from->ep), "endpoint");
+    twins_check(ucp_ep_create(from->worker, &params, &from->eps[i]),
+                "endpoint");
     ucp_worker_release_address(to->worker, address);
+}
+
+static void twin_connect(twin_t *from, twin_t *to)
+{
+    size_t length;
+    void  *packed;
+
+    from->eps = calloc(TWINS_EPS, sizeof(*from->eps));
+    if (from->eps == NULL) {
+        twins_check(UCS_ERR_NO_MEMORY, "endpoints");
+    }
+    twin_ep(from, to, 0);
     twins_check(ucp_rkey_pack(context, to->memh, &packed, &length), "pack");
-    twins_check(ucp_ep_rkey_unpack(from->ep, packed, &from->rkey), "unpack");
+    twins_check(ucp_ep_rkey_unpack(from->eps[0], packed, &from->rkey),
+                "unpack");
     ucp_rkey_buffer_release(packed);
+}
+
+/* The next message's: the same order in each run. */
+static unsigned long twins_some_ep(void)
+{
+    static uint64_t state = 1;
+
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (state >> 33) % now.endpoints;
 }
 
 void twins_started(void *request, unsigned long *complete)
@@ -255,8 +282,9 @@ static int twins_is_message(void)
     return (now.operation[0] == 't') || (now.operation[0] == 'a');
 }
 
-void twins_post(int side)
+static void twins_post_to(int side, unsigned long number)
 {
+    ucp_ep_h ep     = twins[side].eps[number];
     size_t   offset = twins_offset(posted++);
     twin_t  *from   = &twins[side], *to = &twins[!side];
     char    *memory = from->memory + offset;
@@ -265,19 +293,24 @@ void twins_post(int side)
 
     if (now.operation[0] == 't') {
         twins_post_receive(to, offset);
-        request = ucp_tag_send_nbx(from->ep, memory, now.size, TWINS_TAG,
+        request = ucp_tag_send_nbx(ep, memory, now.size, TWINS_TAG,
                                    &twins_param);
     } else if (now.operation[0] == 'a') {
-        request = ucp_am_send_nbx(from->ep, TWINS_AM, NULL, 0, memory,
-                                  now.size, &twins_param);
+        request = ucp_am_send_nbx(ep, TWINS_AM, NULL, 0, memory, now.size,
+                                  &twins_param);
     } else if (now.operation[0] == 'p') {
-        request = ucp_put_nbx(from->ep, memory, now.size, remote, from->rkey,
+        request = ucp_put_nbx(ep, memory, now.size, remote, from->rkey,
                               &twins_param);
     } else {
-        request = ucp_get_nbx(from->ep, memory, now.size, remote, from->rkey,
+        request = ucp_get_nbx(ep, memory, now.size, remote, from->rkey,
                               &twins_param);
     }
     twins_started(request, &sent);
+}
+
+void twins_post(int side)
+{
+    twins_post_to(side, twins_some_ep());
 }
 
 void twins_wait(unsigned long target)
@@ -287,13 +320,30 @@ void twins_wait(unsigned long target)
     }
 }
 
+void twins_connect(void)
+{
+    static unsigned long connected = 1;
+    int                  side, ping;
+
+    for (; connected < now.endpoints; ++connected) {
+        twin_ep(&twins[0], &twins[1], connected);
+        twin_ep(&twins[1], &twins[0], connected);
+        for (ping = 0; ping < 4; ++ping) {
+            for (side = 0; side < 2; ++side) {
+                twins_post_to(side, connected);
+                twins_wait(posted);
+            }
+        }
+    }
+}
+
 void twins_flush(void)
 {
     ucp_request_param_t param = twins_param;
 
     param.cb.send = twins_flushed;
     flushed       = 0;
-    twins_started(ucp_ep_flush_nbx(twins[0].ep, &param), &flushed);
+    twins_started(ucp_ep_flush_nbx(twins[0].eps[0], &param), &flushed);
     while (flushed == 0) {
         twins_progress();
     }
@@ -348,7 +398,8 @@ static void twins_measure(void)
     unsigned long count = now.window;
     double        least, took, spent;
 
-    twins_once(TWINS_WINDOW); /* registrations */
+    twins_connect();
+    twins_once(TWINS_REGISTER);
     while (((least = twins_once(count)) < case_seconds / TWINS_PARTS / 2) &&
            (count < 1ul << 22)) {
         count *= 2;
@@ -368,10 +419,12 @@ static int twins_next(void)
     if (scanf("%63s", line) < 1) {
         return 0;
     }
-    if ((sscanf(line, "%3[a-z]:%lu:%lu", now.operation, &now.size,
-                &now.window) < 3) || (now.size < 1) ||
+    now.endpoints = 1;
+    if ((sscanf(line, "%3[a-z]:%lu:%lu:%lu", now.operation, &now.size,
+                &now.window, &now.endpoints) < 3) || (now.size < 1) ||
         (now.size > TWINS_LARGEST) || (now.window < 1) ||
-        (now.window > TWINS_WINDOW)) {
+        (now.window > TWINS_WINDOW) || (now.endpoints < 1) ||
+        (now.endpoints > (twins_is_message() ? TWINS_EPS : 1))) {
         twins_check(UCS_ERR_INVALID_PARAM, line);
     }
     printf("%s ", line);
@@ -400,7 +453,7 @@ int main(int argc, char **argv)
     twin_connect(&twins[0], &twins[1]);
     twin_connect(&twins[1], &twins[0]);
     if (argc > 1) {
-        twins_count(strtoul(argv[1], NULL, 10), argc > 2);
+        twins_count(strtoul(argv[1], NULL, 10), (argc > 2) ? argv[2] : "");
         return 0;
     }
     while (twins_next()) {

@@ -10,15 +10,15 @@
 
 typedef struct twin {
     ucp_worker_h worker;
-    ucp_ep_h     ep;     /* to the other one */
-    ucp_rkey_h   rkey;   /* of the other one's memory, for ep */
+    ucp_ep_h    *eps;    /* to the other one */
+    ucp_rkey_h   rkey;   /* of the other one's memory, for the first of eps */
     ucp_mem_h    memh;
     char        *memory; /* 32 MB */
 } twin_t;
 
 typedef struct twins_case {
     char          operation[4]; /* tag, am, put, get */
-    unsigned long size, window;
+    unsigned long size, window, endpoints;
 } twins_case_t;
 
 extern twin_t              twins[2];
@@ -40,12 +40,16 @@ void twins_post(int side);
 /* Until so many are complete at both ends. */
 void twins_wait(unsigned long target);
 
+/* Makes what is missing of now.endpoints at both ends, and introduces them. */
+void twins_connect(void);
+
+
 void twins_flush(void);
 
 /* Nothing is under way any more, and counting begins anew. */
 void twins_settle(void);
 
-/* Phases for callgrind (twins_count.c). */
-void twins_count(unsigned rounds, int with_blocks);
+/* Phases for callgrind (twins_count.c); kind: blocks, peers, or "". */
+void twins_count(unsigned rounds, const char *kind);
 
 #endif

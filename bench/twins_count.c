@@ -2,6 +2,7 @@
 /* Phases that callgrind counts alone, each with its name: batches of 16, and many
  * blocks as a transfer of a key-value cache has them. */
 #include "twins.h"
+#include "clock.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void twins_set(const char *operation, unsigned long size)
 {
     strcpy(now.operation, operation);
     now.size   = size;
-    now.window = 1;
+    now.window = now.endpoints = 1;
 }
 
 /* A phase ends: callgrind writes what it counted, and forgets it. */
@@ -58,6 +59,43 @@ static void twins_phase(const char *name, const char *operation, size_t size,
         twins_settle();
     }
     TWINS_REPORT(name, rounds * TWINS_BATCH);
+}
+
+/* One more whenever one of so many ends. */
+static void twins_stream(unsigned window, unsigned endpoints, unsigned rounds)
+{
+    char     name[32];
+    unsigned n;
+
+    twins_set("tag", 8);
+    now.endpoints = endpoints;
+    twins_connect();
+    for (n = 0; n < window; ++n) {
+        twins_post(0);
+    }
+    CALLGRIND_TOGGLE_COLLECT;
+    for (n = 0; n < rounds * TWINS_BATCH; ++n) {
+        twins_wait(posted + 1 - window);
+        twins_post(0);
+    }
+    CALLGRIND_TOGGLE_COLLECT;
+    twins_settle();
+    snprintf(name, sizeof(name), "tag_%u_of_%u", window, endpoints);
+    TWINS_REPORT(name, rounds * TWINS_BATCH);
+}
+
+/* Many peers, and more outstanding than an endpoint's window. */
+static void twins_peers(unsigned rounds)
+{
+    static const unsigned endpoints[] = {1, 64, 1000},
+                          windows[]   = {1, 32, 128, 512};
+    unsigned i, j;
+
+    for (i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); ++i) {
+        for (j = 0; j < sizeof(windows) / sizeof(windows[0]); ++j) {
+            twins_stream(windows[j], endpoints[i], rounds);
+        }
+    }
 }
 
 /* One empty progress, and one flush, with nothing outstanding. */
@@ -159,7 +197,7 @@ static void twins_blocks_list(int is_get)
     base.datatype      = SGL_DATATYPE;
     memcpy(param.head, &base, sizeof(param.head));
     ++posted;
-    twins_started(ucp_put_nbx(twins[0].ep, &local, TWINS_BLOCKS, UINT64_MAX,
+    twins_started(ucp_put_nbx(twins[0].eps[0], &local, TWINS_BLOCKS, UINT64_MAX,
                               NULL, (const ucp_request_param_t*)&param),
                   &sent);
 }
@@ -172,10 +210,10 @@ static void twins_blocks_calls(int is_get)
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
     param.memh          = twins[0].memh;
     for (posted = 0; posted < TWINS_BLOCKS; ++posted) {
-        request = is_get ? ucp_get_nbx(twins[0].ep, blocks.buffers[posted],
+        request = is_get ? ucp_get_nbx(twins[0].eps[0], blocks.buffers[posted],
                                        TWINS_BLOCK, blocks.addresses[posted],
                                        twins[0].rkey, &param) :
-                           ucp_put_nbx(twins[0].ep, blocks.buffers[posted],
+                           ucp_put_nbx(twins[0].eps[0], blocks.buffers[posted],
                                        TWINS_BLOCK, blocks.addresses[posted],
                                        twins[0].rkey, &param);
         twins_started(request, &sent);
@@ -217,10 +255,11 @@ static void twins_blocks(const char *name, void (*post)(int is_get),
     TWINS_REPORT(name, rounds * TWINS_BLOCKS);
 }
 
-void twins_count(unsigned rounds, int with_blocks)
+void twins_count(unsigned rounds, const char *kind)
 {
     unsigned major, minor, release, i;
 
+    bench_clock_open();
     for (i = 0; i < TWINS_BATCH; ++i) { /* introductions, registrations */
         twins_set("tag", 8);
         twins_post(0);
@@ -232,7 +271,11 @@ void twins_count(unsigned rounds, int with_blocks)
         twins_post(0);
         twins_settle();
     }
-    if (!with_blocks) {
+    if (!strcmp(kind, "peers")) {
+        twins_peers(rounds);
+        return;
+    }
+    if (strcmp(kind, "blocks")) {
         twins_phase("tag_8", "tag", 8, 0, 1, rounds);
         twins_phase("get_8_first", "get", 8, 0, 0, rounds);
         twins_phase("get_8_more", "get", 8, 2 * TWINS_BATCH, 0, rounds);

@@ -15,6 +15,7 @@ from studies import in_turn
 
 OPERATIONS = ["tag", "am", "put", "get"]
 SIZES = [8, 512, 1024, 4096, 8192, 65536, 262144, 1 << 20, 4 << 20]
+ENDPOINTS, OUTSTANDING = [1, 64, 1000], [1, 32, 128, 512]
 WINDOWS = {1: "one at a time", 32: "32 outstanding"}
 LIMIT = 20 # seconds of an answer
 LONGEST = 70 # of the rounds
@@ -95,15 +96,32 @@ def measure(bench, programs, cases, rounds):
     return {name: found[name] for name in found if name not in failures}, failures
 
 
-def study(bench):
+def compare(bench, cases):
     programs = []
     try:
         for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
             programs.append(Program(bench, column))
-        sizes = [8, 4096, 65536] if bench.quick else SIZES
-        return measure(bench, programs, [
-            f"{operation}:{size}:{window}" for operation in OPERATIONS
-            for window in WINDOWS for size in sizes], 7 if bench.quick else 19)
+        return measure(bench, programs, cases, 7 if bench.quick else 19)
     finally:
         for program in programs:
             program.stop()
+
+
+def study(bench):
+    sizes = [8, 4096, 65536] if bench.quick else SIZES
+    return compare(bench, [
+        f"{operation}:{size}:{window}" for operation in OPERATIONS
+        for window in WINDOWS for size in sizes])
+
+
+def peers(bench):
+    """Messages of 8 B to many endpoints at random, and more outstanding than the
+    window of one. Programs of their own for each number of endpoints."""
+    found, failures = {}, {}
+    for endpoints in ENDPOINTS:
+        part, failed = compare(bench, [f"tag:8:{window}:{endpoints}"
+                                       for window in OUTSTANDING])
+        failures.update(failed)
+        for name in part:
+            found.setdefault(name, {}).update(part[name])
+    return found, failures

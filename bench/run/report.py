@@ -138,24 +138,38 @@ def intree_floors_text(found):
          for phase in found["intree_floors"]["srd"]])
 
 
-def cpu_text(found):
-    def ratio(name, case):
-        value, _ = targets.ratio(found, "cpu", name, "intree", case, 0)
+def beside(found, study, case):
+    """CPU time beside UCX's own srd: its ns, and ours as parts of that."""
+    def ratio(name):
+        value, _ = targets.ratio(found, study, name, "intree", case, 0)
         return "-" if value is None else (
             f"**{value:.2f}**" if value > targets.DEARER else f"{value:.2f}")
 
-    there = list(found["cpu"].get("intree", {}))
+    if case not in found[study].get("intree", {}):
+        return "-"
+    return (f"{number(targets.median(found, study, 'intree', case, 0))}: "
+            f"{ratio('srd')}, {ratio('direct')}")
+
+
+def cpu_text(found):
     return table(
         "CPU time of both ends, the emulated device's work included: of UCX's own "
         "srd in ns; srd and srd direct as parts of that",
         ["", *map(size_name, cpu.SIZES)],
         [[f"{operation}, {words}", *[
-            f"{number(targets.median(found, 'cpu', 'intree', case, 0))}: "
-            f"{ratio('srd', case)}, {ratio('direct', case)}"
-            if case in there else "-"
-            for size in cpu.SIZES for case in [f"{operation}:{size}:{window}"]]]
+            beside(found, "cpu", f"{operation}:{size}:{window}")
+            for size in cpu.SIZES]]
          for operation in cpu.OPERATIONS
          for window, words in cpu.WINDOWS.items()])
+
+
+def peers_text(found):
+    return table(
+        "The same of tag messages of 8 B to endpoints at random",
+        ["", *[f"{count} outstanding" for count in cpu.OUTSTANDING]],
+        [[f"{endpoints} endpoints", *[
+            beside(found, "peers", f"tag:8:{window}:{endpoints}")
+            for window in cpu.OUTSTANDING]] for endpoints in cpu.ENDPOINTS])
 
 
 PARTS = {
@@ -168,6 +182,7 @@ PARTS = {
                "one libefa (of Debian sid)"),
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
+    "peers": (peers_text,),
     "host": (study_text, "Within a host (no byte crossed the device)"),
     "rails": (study_text, "Several devices: one thread copies what a process reads, "
               "so more of them are hardly faster here")}

@@ -172,7 +172,8 @@ def intree_floors(bench):
         # processor
         found[column.name] = {
             **counted(column),
-            **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks"))}
+            **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks")),
+            **counted(column, arguments=("64", "peers"))}
     return found
 
 

@@ -29,6 +29,8 @@ MISSED = {"instructions: an endpoint, created",
           "UCP tag message 8 B, all of UCX, direct",
           "message rate 8 B, srd to libfabric's efa",
           "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own",
+          *[f"CPU of 8 B to {endpoints} endpoints, {label} to UCX's own"
+            for endpoints in cpu.ENDPOINTS[1:] for label in ("srd", "srd direct")],
           *[f"instructions: {row}" for row, *_, which in COUNTS if which == "both"],
           *[f"direct: {row}" for row, *_, which in COUNTS if which]}
 TIMED = 0.25 # how far a time may be off from run to run: only beyond it is a goal lost
@@ -36,7 +38,7 @@ DEARER = 1.05 # of what UCX's own srd needs in the same run
 # Goals are asked of these columns. Where one fails, its goals may be lost.
 ASKED = {"srd", "direct", "verbs", "intree", "rails1", "rails2", "host_srd", "host_sm"}
 STUDIES = {"ratios", "rails", "host", "instructions", "instructions_direct", "intree",
-           "intree_floors", "cpu", "floors", "floors_direct"}
+           "intree_floors", "cpu", "peers", "floors", "floors_direct"}
 BUSY = 0.85 # of a core: with less of it a figure says little
 OURS = {"srd": "srd", "direct": "srd direct"}
 
@@ -141,17 +143,25 @@ def floor_verdicts(floors, name, label, lines):
 
 
 def cpu_verdicts(found, name, label, lines):
-    """The worst of all sizes, for each operation and window."""
+    """The worst of all sizes, for each operation and window; of all windows, for
+    each number of endpoints."""
+    def worst(words, study, cases, part, unit):
+        value, case = max(
+            ((value, case) for case in cases for value, _ in
+             [ratio(found, study, name, "intree", case, 0)]
+             if value is not None), default=(None, ":::"))
+        add(lines, f"CPU of {words}, {label} to UCX's own", value, DEARER,
+            intree=median(found, study, "intree", case, 0),
+            where=f": at worst, {case.split(':')[part]} {unit}")
+
     for operation in cpu.OPERATIONS:
         for window, words in cpu.WINDOWS.items():
-            cases = [f"{operation}:{size}:{window}" for size in cpu.SIZES]
-            value, case = max(
-                ((value, case) for case in cases for value, _ in
-                 [ratio(found, "cpu", name, "intree", case, 0)]
-                 if value is not None), default=(None, "::"))
-            add(lines, f"CPU of {operation}, {words}, {label} to UCX's own",
-                value, DEARER, intree=median(found, "cpu", "intree", case, 0),
-                where=": at worst, " + case.split(":")[1] + " B")
+            worst(f"{operation}, {words}", "cpu",
+                  [f"{operation}:{size}:{window}" for size in cpu.SIZES], 1, "B")
+    for endpoints in cpu.ENDPOINTS:
+        worst(f"8 B to {endpoints} endpoints", "peers",
+              [f"tag:8:{window}:{endpoints}" for window in cpu.OUTSTANDING],
+              2, "outstanding")
 
 
 def rows_of(found, name):
