@@ -308,6 +308,11 @@ int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx)
     return (tx->state == FLOW_TX_HELLO) && (flow_tx_outstanding(tx) == taken);
 }
 
+int flow_tx_is_stopped(const flow_tx_t *tx)
+{
+    return (tx->wait & FLOW_WAIT_STOP) != 0;
+}
+
 int flow_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
 {
     if (flow_likely(flow_tx_rma_is_open(tx))) {

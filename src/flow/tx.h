@@ -89,6 +89,9 @@ static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
     return flow_tx_is_open(tx) || flow_tx_ready_slow(core, tx);
 }
 
+/* Nonzero: FLOW_EVENT_TX_READY is owed. */
+int flow_tx_is_stopped(const flow_tx_t *tx);
+
 /* The peer of a flow, to give it an address handle at once. */
 flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx);
 

@@ -88,6 +88,36 @@ TEST_F(UctOrder, pending__nothing_overtakes_a_queued_request)
     came_in_order(sent + 50);
 }
 
+/* However long its receiver takes, and whatever goes to others: else each round
+ * of progress would try each endpoint that waits, in vain. */
+TEST_F(UctOrder, pending__a_request_that_waits_for_a_window_is_tried_once)
+{
+    constexpr uint64_t PEERS = 8, MESSAGES = 200;
+    open();
+    Entity idle;
+    std::list<Request> requests;
+    unsigned calls = 0;
+
+    for (uint64_t i = 0; i < PEERS; ++i) {
+        uct_ep_h shut = a->connect(idle);
+        while (uct_ep_am_short(shut, AM_ID, i, nullptr, 0) == UCS_OK) {
+        }
+        requests.emplace_back(shut, i);
+        requests.back().before = [&] { ++calls; };
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(shut, &requests.back().uct, 0));
+    }
+    for (uint64_t i = 0; i < MESSAGES; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
+        ASSERT_TRUE(wait([&] { return b->received.size() > i; }));
+    }
+    EXPECT_LE(calls, 2 * PEERS);
+    ASSERT_TRUE(wait([&] {
+        idle.progress();
+        return std::all_of(requests.begin(), requests.end(),
+                           [](const Request &r) { return r.done; });
+    }));
+}
+
 /* A dispatch posts once while others wait: were it twice, what a callback of the
  * user sends in there would overtake them. */
 TEST_F(UctOrder, pending__a_dispatch_posts_once_while_others_wait)

@@ -24,13 +24,14 @@
 static int base_am_ready_slow(base_iface_t *iface, base_ep_t *ep)
 {
     base_pending_pass(iface, ep);
-    if (flow_tx_ready(iface->core, ep->tx)) {
+    if (flow_tx_ready(iface->core, ep->tx) ||
+        (iface->acked && (flow_pool_grow_needed(iface->core) != 0) &&
+         (base_flow_grow(iface) == UCS_OK) &&
+         flow_tx_ready(iface->core, ep->tx))) {
         return 1;
     }
-    return iface->acked &&
-           (flow_pool_grow_needed(iface->core) != 0) &&
-           (base_flow_grow(iface) == UCS_OK) &&
-           flow_tx_ready(iface->core, ep->tx);
+    iface->dispatch.refused = 1;
+    return 0;
 }
 
 /* An operation for one message, NULL when it cannot be sent now. */

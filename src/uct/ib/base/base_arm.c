@@ -54,12 +54,12 @@ static void base_arm_timer(base_iface_t *iface)
     if ((iface->todo & BASE_TODO_RETRY) && (iface->retry.due < next)) {
         next = iface->retry.due;
     }
-    if ((next == FLOW_TIME_NEVER) && (iface->pending == NULL)) {
+    if ((next == FLOW_TIME_NEVER) && (iface->waiting == 0)) {
         efa_events_set_timer(&iface->events, 0);
         return;
     }
     now = base_flow_clock(iface);
-    if (iface->pending != NULL) {
+    if (iface->waiting != 0) {
         look = now + base_pending_look_time(iface); /* then another one */
         next = (look < next) ? look : next;
     }
@@ -72,7 +72,7 @@ ucs_status_t base_arm_events(uct_iface_h tl_iface, unsigned events)
     int           err;
 
     (void)events; /* both directions: an idle one gives no event */
-    if (iface->pending != NULL) {
+    if (iface->waiting != 0) {
         base_pending_ping(iface);
     }
     if (base_arm_is_busy(iface)) {

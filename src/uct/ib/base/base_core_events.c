@@ -8,6 +8,7 @@
 #include "base_fail.h"
 #include "base_ep_list.h"
 #include "base_counters.h"
+#include "base_pending.h"
 #include "base_post.h"
 #include "base_report.h"
 #include "base_rx.h"
@@ -74,6 +75,8 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
 
     switch (event->type) {
     case FLOW_EVENT_TX_READY:
+        base_pending_open(event->cookie);
+        break;
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched afterwards */
     case FLOW_EVENT_TX_OPEN:

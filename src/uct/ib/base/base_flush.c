@@ -71,7 +71,7 @@ ucs_status_t base_flush_iface(uct_iface_h tl_iface, unsigned flags,
     /* UCP counts messages that wait for an answer, not those that it left with
      * us: a worker's flush is done when this says so */
     return ((iface->ops_done == iface->ops_posted) &&
-            (iface->pending == NULL)) ?
+            (iface->waiting == 0)) ?
                    UCS_OK :
                    UCS_INPROGRESS;
 }

@@ -15,6 +15,10 @@
  * operations that it has to wait for are posted only when that one has been
  * dispatched.
  *
+ * An endpoint whose head was refused a message since its flow's window is shut is
+ * of another ring, which nobody serves: until the core says that the window has
+ * opened, or the endpoint fails. So a round costs what can go on, not what waits.
+ *
  * A list needs many operations at once, which come back one by one, and others
  * would take each of them. The ring waits while its head has such a request;
  * not for long, since peers that do not answer may hold them.
@@ -47,14 +51,21 @@ static base_request_t *base_request(uct_pending_req_t *req)
     return (base_request_t*)&req->priv;
 }
 
+/* The first of the ring that the endpoint is of, or will be. */
+static base_ep_t **base_pending_ring(base_iface_t *iface, const base_ep_t *ep)
+{
+    return ep->is_shut ? &iface->shut : &iface->pending;
+}
+
 static void base_pending_ring_add(base_iface_t *iface, base_ep_t *ep)
 {
-    base_ep_t *head = iface->pending;
+    base_ep_t **ring = base_pending_ring(iface, ep), *head = *ring;
 
+    ++iface->waiting;
     if (head == NULL) {
-        ep->ring_prev  = ep;
-        ep->ring_next  = ep;
-        iface->pending = ep;
+        ep->ring_prev = ep;
+        ep->ring_next = ep;
+        *ring         = ep;
         if (iface->events.is_armed && !iface->events.has_timer) {
             /* the user may sleep without arming anew */
             efa_events_set_timer(&iface->events, BASE_PROBE_TIME);
@@ -69,19 +80,52 @@ static void base_pending_ring_add(base_iface_t *iface, base_ep_t *ep)
 
 static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
 {
+    base_ep_t **ring = base_pending_ring(iface, ep);
+
+    --iface->waiting;
     if (ep->ring_next == ep) {
-        iface->pending = NULL;
+        *ring = NULL;
     } else {
         ep->ring_prev->ring_next = ep->ring_next;
         ep->ring_next->ring_prev = ep->ring_prev;
-        if (iface->pending == ep) {
-            iface->pending = ep->ring_next;
+        if (*ring == ep) {
+            *ring = ep->ring_next;
         }
     }
     ep->ring_next        = NULL;
     iface->dispatch.held = 0; /* for a list that may be gone */
     if (iface->dispatch.stuck == ep) {
         iface->dispatch.stuck = NULL;
+    }
+}
+
+/* From the one ring to the other. */
+static void base_pending_set_shut(base_ep_t *ep, int is_shut)
+{
+    base_pending_ring_remove(base_ep_iface(ep), ep);
+    ep->is_shut = (uint8_t)is_shut;
+    base_pending_ring_add(base_ep_iface(ep), ep);
+}
+
+void base_pending_open(base_ep_t *ep)
+{
+    if (ep->is_shut) {
+        base_pending_set_shut(ep, 0);
+        base_ep_iface(ep)->dispatch.cut = 1;
+    }
+}
+
+static void base_pending_each(base_iface_t *iface, void (*func)(base_ep_t *ep))
+{
+    base_ep_t *rings[] = {iface->pending, iface->shut}, *ep;
+    unsigned   i;
+
+    for (i = 0; i < 2; ++i) {
+        if ((ep = rings[i]) != NULL) {
+            do {
+                func(ep);
+            } while ((ep = ep->ring_next) != rings[i]);
+        }
     }
 }
 
@@ -179,16 +223,15 @@ int base_pending_fence(base_ep_t *ep)
     return 0;
 }
 
+static void base_pending_fence_one(base_ep_t *ep)
+{
+    (void)base_pending_fence(ep);
+}
+
 void base_pending_fence_all(base_iface_t *iface)
 {
-    base_ep_t *ep = iface->pending; /* the one that is served is there, too */
-
-    if (ep != NULL) {
-        do {
-            base_pending_fence(ep);
-            ep = ep->ring_next;
-        } while (ep != iface->pending);
-    }
+    /* the one that is served is there, too */
+    base_pending_each(iface, base_pending_fence_one);
 }
 
 /* After a dispatch: the endpoint stays in the ring while it has requests. */
@@ -206,6 +249,7 @@ static void base_pending_settle(base_iface_t *iface, base_ep_t *ep)
         if (ep->ring_next != NULL) {
             base_pending_ring_remove(iface, ep);
         }
+        ep->is_shut = 0;
     }
 }
 
@@ -334,6 +378,7 @@ static int base_pending_serve(base_iface_t *iface)
     ep->list_needs      = 0;
     iface->dispatch.took_one   = 0;
     iface->dispatch.open       = 0;
+    iface->dispatch.refused    = 0;
     req                 = base_pending_pop(ep);
     iface->dispatch.fenced = base_request(req)->fence;
     iface->dispatch.psn   = flow_tx_psn(ep->tx);
@@ -360,20 +405,25 @@ static int base_pending_serve(base_iface_t *iface)
         base_outstanding_fence(ep);
     }
     base_pending_settle(iface, ep);
+    if ((status != UCS_OK) && (status != UCS_INPROGRESS) &&
+        (ep->state == BASE_EP_ALIVE) && iface->dispatch.refused &&
+        flow_tx_is_stopped(ep->tx)) {
+        base_pending_set_shut(ep, 1);
+    }
     return (status == UCS_OK) || (status == UCS_INPROGRESS) ||
            iface->dispatch.took_one ||
            (flow_tx_psn(ep->tx) != iface->dispatch.psn);
 }
 
+static void base_pending_ping_one(base_ep_t *ep)
+{
+    base_fail_ep_ping(ep, base_ep_iface(ep)->now);
+}
+
 void base_pending_ping(base_iface_t *iface)
 {
-    flow_time_t now = base_flow_clock(iface);
-    base_ep_t  *ep  = iface->pending;
-
-    do {
-        base_fail_ep_ping(ep, now);
-        ep = ep->ring_next;
-    } while (ep != iface->pending);
+    (void)base_flow_clock(iface);
+    base_pending_each(iface, base_pending_ping_one);
 }
 
 void base_pending_wait(base_iface_t *iface)
@@ -448,7 +498,7 @@ unsigned base_pending_dispatch(base_iface_t *iface)
             ++count;
             continue;
         }
-        if (iface->dispatch.stuck == NULL) {
+        if ((iface->dispatch.stuck == NULL) && !ep->is_shut) {
             iface->dispatch.stuck = ep;
         }
     }

@@ -38,6 +38,9 @@ void base_pending_took_rma(base_iface_t *iface, base_ep_t *ep);
  * dispatched. */
 void base_pending_pass(base_iface_t *iface, base_ep_t *ep);
 
+/* The endpoint's flow sends again, or has failed: its requests are served. */
+void base_pending_open(base_ep_t *ep);
+
 /* A list of `count` work requests found too few operations: the endpoint's next
  * request is dispatched when there are so many. */
 void base_pending_list_refused(base_iface_t *iface, base_ep_t *ep,

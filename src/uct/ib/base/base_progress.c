@@ -214,7 +214,7 @@ base_progress_follow_up(base_iface_t *iface, unsigned count)
     if (__builtin_expect(flow_is_due(iface->core), 0)) {
         count += base_core_events_run(iface, count);
     }
-    if (__builtin_expect(iface->pending != NULL, 0)) {
+    if (__builtin_expect(iface->waiting != 0, 0)) {
         if ((count > 0) || iface->dispatch.cut) {
             count += base_pending_dispatch(iface);
         } else {
@@ -322,7 +322,7 @@ base_progress_busy(base_iface_t *iface)
  * 20 instructions (bench_empty, direct), 26 while something is sent. */
 static inline int base_progress_is_idle(const base_iface_t *iface)
 {
-    return ((iface->todo | (uintptr_t)iface->pending) == 0) &&
+    return ((iface->todo | iface->waiting) == 0) &&
            !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&

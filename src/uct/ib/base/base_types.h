@@ -116,7 +116,9 @@ typedef struct base_dispatch {
     uint8_t    open;     /* the endpoint's flow lets a message pass, or all */
     flow_psn_t psn;      /* the endpoint's when it began */
     unsigned   idle;     /* progress calls in vain while requests waited */
-    uint8_t    cut;      /* the last round ended while more could go on */
+    uint8_t    cut;      /* the last round ended while more could go on, or
+                            since then an endpoint can */
+    uint8_t    refused;  /* a message, by the flow */
     base_ep_t *stuck;    /* first of this round that could not go on */
     uint8_t     held;       /* the ring waits for a list's operations */
     flow_time_t held_since;
@@ -171,6 +173,8 @@ struct base_iface {
 
     /* pending */
     base_ep_t *pending; /* ring of endpoints with requests, or NULL */
+    base_ep_t *shut;    /* the same of those whose flows send nothing */
+    uintptr_t  waiting; /* how many endpoints both have */
     base_ep_t *serving; /* whose request is being dispatched, or NULL */
     base_dispatch_t dispatch;
     uint32_t   fences;       /* ever */
@@ -222,6 +226,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     uint8_t       rma_asked;   /* RMA had to wait for the peer's answer */
     uint8_t       rma_refused; /* and the user was told */
     uint8_t       rma_worked;  /* some RMA ended well */
+    uint8_t       is_shut; /* it is in the ring of that name */
     uint8_t       rma_blocked; /* RMA found no operation: its request follows */
     union {
         struct {
