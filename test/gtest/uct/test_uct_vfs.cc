@@ -59,6 +59,26 @@ TEST_F(UctVfs, numbers__are_what_happened)
     EXPECT_EQ(0u, number(path_b, "receive_buffers_kept"));
 }
 
+/* Receives are there for whom we greet, who may greet us, too; and go when all have
+ * answered. */
+TEST_F(UctVfs, receives__are_fewer_when_all_have_answered)
+{
+    constexpr unsigned PEERS = 300;
+    open_watched({{"RX_QUEUE_LEN", "256"}});
+    uct_ep_h back = b->connect(*a);
+
+    for (unsigned i = 1; i < PEERS; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(a->connect(*b), i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->received.size() == PEERS - 1; }));
+    EXPECT_LT(2 * PEERS, number(path_a, "receive_buffers"));
+    for (uint64_t i = 0; i < 4 * PEERS; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(back, i, {}));
+    }
+    ASSERT_TRUE(wait([&] { return a->received.size() == 4 * PEERS; }));
+    EXPECT_LE(number(path_a, "receives_posted"), 256u);
+}
+
 TEST_F(UctVfs, handles__go_with_their_peers)
 {
     open_watched();

@@ -16,20 +16,24 @@
 #include <errno.h>
 
 /* Peers came, or (scarce) the senders among them could use more receives. Whom
- * we send to may begin at the same time: a hello, a message, an answer to
+ * we greeted may greet us at the same time: a hello, a message, an answer to
  * ours. */
 static void base_rxq_follow(base_iface_t *iface, int scarce)
 {
     flow_counters_t counters;
-    uint64_t        first;
+    uint64_t        first, granted;
 
     flow_core_counters(iface->core, &counters);
+    if (iface->greeted > counters.tx_flows) {
+        iface->greeted = (unsigned)counters.tx_flows;
+    }
+    first = 3 * (uint64_t)iface->greeted;
     if (scarce) {
         base_rxq_grow(&iface->rxq);
     }
-    first = 3 * counters.tx_flows;
-    base_rxq_cover(&iface->rxq,
-                   (counters.owed > first) ? counters.owed : first);
+    granted = counters.rx_flows * FLOW_IDLE_WINDOW;
+    granted = (counters.owed > granted) ? counters.owed : granted;
+    base_rxq_cover(&iface->rxq, (granted > first) ? granted : first);
     if (base_rxq_fill(&iface->rxq) != UCS_OK) {
         base_fail_iface(iface, "posting receives", EIO);
     }
@@ -80,6 +84,7 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched afterwards */
     case FLOW_EVENT_TX_OPEN:
+        iface->greeted -= (iface->greeted > 0);
         base_rxq_follow(iface, 0); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:

@@ -279,7 +279,8 @@ void base_rxq_cover(base_rxq_t *rxq, unsigned granted)
 {
     unsigned target = base_rxq_covering(granted, rxq->max);
 
-    if (target > rxq->target) {
+    target = (target > rxq->base) ? target : rxq->base;
+    if (target != rxq->target) {
         rxq->target = target;
         base_rxq_set_keep(rxq);
     }
