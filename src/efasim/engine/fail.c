@@ -5,6 +5,7 @@
 #include "dev.h"
 #include "log.h"
 #include "op.h"
+#include "path.h"
 
 void sim_fail_lost(struct sim_op *op)
 {
@@ -29,7 +30,10 @@ void sim_fail_peer_died(struct sim_op *op)
     uint64_t status = op->qp->dev->knobs.killed_status;
     int host_gone   = (status == EFA_STATUS_REMOTE_STOPPED);
 
-    if (op->qp->attr.ud || (host_gone && (op->peer != NULL))) {
+    if (!op->qp->attr.ud && sim_path_is_unreachable(op->qp->dev, op->nic)) {
+        op->status = EFA_STATUS_REMOTE_STOPPED; /* nobody can have told */
+        sim_op_wait(op, SIM_OP_LOST, op->due);
+    } else if (op->qp->attr.ud || (host_gone && (op->peer != NULL))) {
         sim_fail_time_out(op);
     } else {
         sim_complete(op, ((op->done > 0) && !host_gone) ?

@@ -113,7 +113,8 @@ enum sim_op_state {
     SIM_OP_BLOCKED,   /* no room in the ring; on peer->blocked */
     SIM_OP_INFLIGHT,  /* on peer->inflight */
     SIM_OP_RNR,       /* waits to be sent again; in dev->heap */
-    SIM_OP_COPYING,   /* RDMA; on dev->copying */
+    SIM_OP_COPYING,   /* RDMA, or its receiver ended where no way leads to;
+                         on dev->copying */
     SIM_OP_ANSWERED,  /* the answer is on its way; in dev->heap */
     SIM_OP_LOST,      /* no answer will come; in dev->heap */
     SIM_OP_DONE,      /* completion is held back; on dev->held */

@@ -142,6 +142,18 @@ static void poll_expire(struct sim_dev *dev, struct sim_list *list)
     }
 }
 
+/* No packet comes from there, so neither does the news of its end. */
+static int poll_is_cut_off(const struct sim_dev *dev,
+                           const struct sim_peer *peer)
+{
+    const struct sim_list *list = list_is_empty(&peer->inflight) ?
+                                  &peer->blocked : &peer->inflight;
+
+    return !list_is_empty(list) &&
+           sim_path_is_unreachable(dev, list_entry(list->next, struct sim_op,
+                                                   link)->nic);
+}
+
 void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
 {
     if (!poll_has_requests(peer)) {
@@ -151,7 +163,7 @@ void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
 
     poll_expire(dev, &peer->inflight);
     poll_expire(dev, &peer->blocked);
-    if (dev->now < peer->next_check) {
+    if ((dev->now < peer->next_check) || poll_is_cut_off(dev, peer)) {
         return;
     }
 

@@ -244,6 +244,9 @@ unsigned sim_rdma_step(struct sim_dev *dev)
         op = list_entry(dev->copying.next, struct sim_op, link);
         if (rdma_waits(op)) {
             ++waiting;
+        } else if (!sim_opcode(op)->is_rdma || op->placed) {
+            sim_send(op);
+            ++done;
         } else {
             bytes += rdma_chunk(op);
             ++done;

@@ -4,7 +4,8 @@
 
 #include "objects.h"
 
-/* Copy at most SIM_RDMA_CHUNK bytes. Returns the number of things done. */
+/* Copy at most SIM_RDMA_CHUNK bytes, and send what waited for a way to its
+ * receiver's host. Returns the number of things done. */
 unsigned sim_rdma_step(struct sim_dev *dev);
 
 #endif

@@ -147,9 +147,19 @@ static int send_try(struct sim_op *op, struct sim_peer *peer)
     }
 }
 
+/* From now on sim_rdma_step() looks after it. */
+static void send_await(struct sim_op *op)
+{
+    sim_op_deadline(op);
+    list_del(&op->link);
+    op->state = SIM_OP_COPYING;
+    list_add_tail(&op->qp->dev->copying, &op->link);
+}
+
 /*
  * Find the destination of a request. NULL: the request has been dealt with:
- * no such host (silence, then 15), or a host without that QPN (9).
+ * no such host (silence, then 15), or a host without that QPN (9), which is
+ * told when there is a way to that host.
  */
 static struct sim_peer *send_route(struct sim_op *op)
 {
@@ -164,6 +174,11 @@ static struct sim_peer *send_route(struct sim_op *op)
     }
 
     owner = (qpn < SIM_MAX_QP) ? atomic_load(&send_dst(op)->owner) : 0;
+    if ((owner == 0) && !op->qp->attr.ud &&
+        sim_path_is_unreachable(dev, op->nic)) {
+        send_await(op);
+        return NULL;
+    }
     if (owner == 0) {
         sim_fail_reject(op, sim_fail_no_qp(op));
         return NULL;
@@ -191,7 +206,6 @@ static int send_is_lost(const struct sim_op *op)
            ((op->nic >= 0) && sim_path_is_partitioned(op->qp->dev, op->nic));
 }
 
-/* From now on its bytes are copied, by sim_rdma_step(). */
 static void send_rdma(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
@@ -201,10 +215,7 @@ static void send_rdma(struct sim_op *op)
         return;
     }
 
-    sim_op_deadline(op);
-    list_del(&op->link);
-    op->state = SIM_OP_COPYING;
-    list_add_tail(&dev->copying, &op->link);
+    send_await(op);
 }
 
 void sim_send(struct sim_op *op)

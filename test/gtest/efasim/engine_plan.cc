@@ -115,6 +115,35 @@ TEST(engine_plan, partition)
     EXPECT_EQ(0, healed.received());
 }
 
+/* It hides a death: what was sent to the process, and what is sent to it later,
+ * waits until the partition ends, or times out. */
+TEST(engine_plan, partition_hides_a_death)
+{
+    Planned cut("timeout-ms 100\nat 10ms partition 0 1");
+    Planned healed("at 10ms partition 0 1\nat 500ms heal");
+
+    for (Planned *pair : {&cut, &healed}) {
+        pair->send(1);
+        EXPECT_EQ(0, pair->outcome());
+        pair->pass(10);
+        pair->send(2);
+        pair->pass(1);
+        rig_kill(pair->rig, 1);
+        rig_purge_leaves(pair->rig, 1); /* as others found out */
+        pair->pass(1);
+        pair->send(3);
+        pair->read(4);
+        pair->pass(80);
+        EXPECT_EQ(-1, pair->sent());
+    }
+    cut.pass(80);
+    EXPECT_EQ(3u, cut.ended(13));
+    healed.pass(390);
+    EXPECT_EQ(-1, healed.sent());
+    healed.pass(200);
+    EXPECT_EQ(3u, healed.ended(9));
+}
+
 /* Datagrams are lost in a partition, and wait in a clog. */
 TEST(engine_plan, datagrams)
 {
