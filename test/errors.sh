@@ -125,7 +125,7 @@ errors_programs() {
         "$SRDRUN" /etc/passwd
     error 'srdrun UCX_TLS=srd ./program' 'UCX_TLS=srd: ' 'variables go in front' \
         'UCX_TLS=srd srdrun' "$SRDRUN" UCX_TLS=srd ./program
-    error 'srdrun --tls=srd ./program' 'option --tls=srd' 'unknown' 'srdrun --help.*UCX_TLS=srd' \
+    error 'srdrun --tls=srd ./program' "'--tls=srd'" 'unknown option' 'UCX_TLS=srd.*srdrun --help' \
         "$SRDRUN" --tls=srd ./program
     echo 'int main(void) { return 0; }' | cc -static -x c -o "$CHECK_LOG.static" - && {
         error 'srdrun ./static (a program that was linked with -static)' \

@@ -480,6 +480,11 @@ record_files() {
     said=$("$BUILD/bin/srd_replay" "$file" "$bad" "$file" 2>&1) || status=$?
     [ $status = 2 ] && [ "$(grep -c ' calls, the same$' <<<"$said")" = 2 ] ||
         fail "of three recordings, one cut off: status $status: $said"
+    "$BUILD/bin/srd_replay" --why --json - "$file" "$bad" 2>/dev/null | python3 -c '
+import json, sys
+good, bad = json.load(sys.stdin)["recordings"]
+assert good["result"] == "same" and good["calls"] > 0 and good["waiting"] == [], good
+assert bad["result"] == "not replayed", bad' || fail "--json"
     said=$("$BUILD/bin/srd_replay" --why 2>&1) && fail "no file was taken"
     grep -q '^srd_replay: no recording is given: name one' <<<"$said" || fail "$said"
     said=$("$BUILD/bin/srd_replay" --text "$file") || fail "status $? with --text"

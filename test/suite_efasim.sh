@@ -199,7 +199,14 @@ stat_rounds() {
     "$EFASIM" stat --fabric "$1" | tee "$CHECK_LOG.table"
     "$EFASIM" stat --fabric "$1" --raw | tee "$CHECK_LOG.raw"
     "$EFASIM" stat --fabric "$1" --qps | tee "$CHECK_LOG.qps"
+    "$EFASIM" stat --fabric "$1" --json - >"$CHECK_LOG.json" || fail "--json: status $?"
     kill "$client_pid" "$server_pid"
+    python3 - "$CHECK_LOG.json" <<'PY' || fail "the JSON"
+import json
+import sys
+one, = [d for d in json.load(open(sys.argv[1]))['devices'] if d['host'] == 1]
+assert one['tx_pkts'] > 0 and one['bytes_to']['0 rdmap0s6'] > 0, one
+PY
     grep -qE '^qp node=1 device=rdmap0s6 qpn=[0-9]+ pid=[0-9]+ state=rts sent=[1-9]' \
         "$CHECK_LOG.qps" || fail "no line of a queue pair"
     grep -E '^host  device +packets sent +bytes sent ' "$CHECK_LOG.table" &&
@@ -222,20 +229,20 @@ help_pages() {
     local command lines
     for command in run stat clean; do
         "$EFASIM" $command --help >"$CHECK_LOG.$command" || fail "$command --help"
-        head -n 1 "$CHECK_LOG.$command" | grep "^usage: efasim $command " ||
+        head -n 1 "$CHECK_LOG.$command" | grep "^Usage: efasim $command " ||
             fail "$command --help: its usage"
         ! sed 1d "$CHECK_LOG.$command" | grep "^ *efasim [a-z]* \[" ||
             fail "$command --help: another command's usage"
         lines=$(wc -l <"$CHECK_LOG.$command")
-        at_most "lines of $command --help" "$lines" 32
-        "$EFASIM" --help | grep -q "^$command " || fail "$command is not in --help"
+        at_most "lines of $command --help" "$lines" 40
+        "$EFASIM" --help | grep -q "^  $command " || fail "$command is not in --help"
     done
     at_most "lines of --help" "$("$EFASIM" --help | wc -l)" 24
     ! grep -E 'inject|fail-command|srd-loss' "$CHECK_LOG.run" || fail "faults in --help"
     "$EFASIM" run --help=all >"$CHECK_LOG.all"
     grep -A 1 '^Faults:$' "$CHECK_LOG.all" | grep -e ' --inject ' || fail "faults"
     if [ -x "$BUILD/bin/efapci" ]; then
-        "$BUILD/bin/efapci" --help >"$CHECK_LOG.efapci" || fail "efapci --help"
+        "$BUILD/bin/efapci" --help=all >"$CHECK_LOG.efapci" || fail "efapci --help"
         grep -q -e ' --no-strict-batch ' "$CHECK_LOG.efapci" &&
             grep -q -e ' --loss P' "$CHECK_LOG.efapci" &&
             ! grep -e ' --strict-batch' "$CHECK_LOG.efapci" ||
@@ -244,7 +251,6 @@ help_pages() {
     for command in all efapci; do
         ! grep -E '.{84}' "$CHECK_LOG.$command" || fail "$command: lines too long"
     done
-    "$EFASIM" --version | grep -E '^efasim [0-9]+\.[0-9]+' || fail "no version"
 }
 
 # The manual page is well formed.

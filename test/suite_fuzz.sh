@@ -24,7 +24,8 @@ build() {
     # shellcheck disable=SC2016,SC2086
     {
         find "$source"/src/flow "$source"/src/record "$source"/src/tools/replay \
-            "$source"/src/files -name '*.c' ! -name srd_replay.c -printf '-std=gnu11 %p %f.o\n'
+            "$source"/src/files "$source"/src/command -name '*.c' ! -name srd_replay.c \
+            -printf '-std=gnu11 %p %f.o\n'
         # names that no file of the core has
         find "$source"/src/efasim/engine -name '*.c' \
             -printf '-std=gnu11 %p engine-%f.pci.o\n'

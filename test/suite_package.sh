@@ -20,7 +20,7 @@ completes() {
         . "$ROOT/share/bash-completion/completions/$program"
         shift
         COMP_WORDS=("$program" "$@") COMP_CWORD=$# COMPREPLY=()
-        "_$program" "$program"
+        _ucx_efa_srd "$program"
         printf ' %s' "${COMPREPLY[@]}"
     }
     local ROOT=$1
@@ -29,6 +29,11 @@ completes() {
     [[ "$(offers srdrun srd_inf) " == *' srd_info '* ]] || fail "srdrun srd_inf"
     [[ $(offers efasim '') == *' run'*' stat'* ]] || fail "efasim"
     [[ $(offers efasim run --reo) == ' --reorder'* ]] || fail "efasim run --reo"
+    [[ "$(offers efasim run -- srd_inf) " == *' srd_info '* ]] || fail "efasim run -- srd_inf"
+    [ "$(offers efapci --coun)" = ' --counters' ] || fail "efapci --coun"
+    [ "$(offers srd_replay --unt)" = ' --until' ] || fail "srd_replay --unt"
+    PATH=$1/sbin:$PATH
+    [ "$(offers srd_systemwide dis)" = ' disable' ] || fail "srd_systemwide dis"
 }
 
 # Nothing is built again: the files of this build are taken as they are.
@@ -41,7 +46,7 @@ install_uninstall() {
     for file in bin/srdrun bin/srd_info bin/efasim bin/efapci sbin/srd_systemwide \
         lib/ucx/libuct_srd.so.0 lib/ucx/srd_shim.so \
         lib/ucx/python/sitecustomize.py lib/pkgconfig/ucx-efa-srd.pc \
-        share/man/man1/srd_info.1 share/doc/ucx-efa-srd/LICENSE \
+        share/man/man1/srd_info.1 share/man/man7/ucx-efa-srd.7 share/doc/ucx-efa-srd/LICENSE \
         share/bash-completion/completions/srd_info \
         lib/ucx/python/ucx_efa_srd/examples/ucxx_pingpong.py; do
         [ -e "$root/opt/srd/$file" ] || fail "$file is not installed"

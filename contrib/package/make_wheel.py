@@ -18,7 +18,8 @@ PROGRAMS = ('srdrun', 'srd_info', 'srd_replay', 'efasim', 'efapci')
 DATA = ('lib/ucx/libuct_srd.so.0', 'lib/efasim/libefasim.so',
         'share/man/man1/srdrun.1', 'share/man/man1/srd_info.1',
         'share/man/man1/srd_replay.1',
-        'share/man/man1/efasim.1', 'share/man/man1/efapci.1')
+        'share/man/man1/efasim.1', 'share/man/man1/efapci.1',
+        'share/man/man7/ucx-efa-srd.7')
 FOLDERS = ('share/doc/ucx-efa-srd', 'share/bash-completion/completions')
 METADATA = """\
 Metadata-Version: 2.4

@@ -121,7 +121,8 @@ efasim_pci_sources = \
 	src/efasim/pci/world.c src/efasim/pci/world.h
 
 bin_PROGRAMS += bin/efapci
-bin_efapci_SOURCES = $(efasim_pci_sources) src/efasim/pci/main.c \
+bin_efapci_SOURCES = $(command_sources) $(efasim_pci_sources) \
+	src/efasim/cli/rows.c src/efasim/cli/rows.h src/efasim/pci/main.c \
 	src/efasim/pci/channel.c src/efasim/pci/channel.h \
 	src/efasim/pci/closer.c src/efasim/pci/closer.h \
 	src/efasim/pci/message.h \
@@ -135,10 +136,12 @@ bin_efapci_DEPENDENCIES = $(bin_efapci_LDADD)
 
 dist_man_MANS += src/efasim/efasim.1 src/efasim/efapci.1
 bin_PROGRAMS += bin/efasim
-bin_efasim_SOURCES = src/efasim/cli/cli.c src/efasim/cli/cli.h \
-	src/efasim/cli/help.c src/efasim/cli/join.c src/efasim/cli/main.c \
-	src/efasim/cli/program.c src/efasim/cli/run.c \
-	src/efasim/cli/stat.c src/efasim/cli/table.c src/efasim/cli/unknown.c
+bin_efasim_SOURCES = $(command_sources) \
+	src/efasim/cli/cli.c src/efasim/cli/cli.h \
+	src/efasim/cli/join.c src/efasim/cli/main.c src/efasim/cli/program.c \
+	src/efasim/cli/rows.c src/efasim/cli/rows.h \
+	src/efasim/cli/run.c src/efasim/cli/stat.c src/efasim/cli/table.c \
+	src/efasim/cli/unknown.c
 bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

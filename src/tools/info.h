@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
+#include <command/json.h>
 #include <uct/ib/efa/efa_device.h>
 
-#include "json.h"
 #include "probe.h"
 
 enum {

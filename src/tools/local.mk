@@ -3,7 +3,7 @@
 # device; UCX is opened at run time, and not needed.
 bin_PROGRAMS += bin/srd_info
 bin_srd_info_SOURCES = \
-	src/files/output.c src/files/output.h \
+	src/files/output.c src/files/output.h $(command_sources) \
 	src/tools/check_device.c \
 	src/tools/check_gpu.c \
 	src/tools/check_memory.c \
@@ -12,7 +12,6 @@ bin_srd_info_SOURCES = \
 	src/tools/data_path.c \
 	src/tools/host_stub.c \
 	src/tools/info.c src/tools/info.h \
-	src/tools/json.c src/tools/json.h \
 	src/tools/places.c \
 	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \
@@ -87,16 +86,38 @@ sbin_SCRIPTS += sbin/srd_systemwide
 
 sbin/srd_systemwide: $(srcdir)/src/tools/srd_systemwide.in config.status
 	@$(MKDIR_P) sbin
-	$(AM_V_GEN)sed -e 's|%LIBDIR%|$(libdir)|g' \
+	$(AM_V_GEN)sed -e 's|%VERSION%|$(PACKAGE_VERSION)|g' \
+	    -e 's|%LIBDIR%|$(libdir)|g' \
 	    $(srcdir)/src/tools/srd_systemwide.in >$@.tmp && chmod +x $@.tmp && \
 	    mv -f $@.tmp $@
 
 EXTRA_DIST += src/tools/srdrun.in src/tools/srd_systemwide.in
 CLEANFILES += bin/srdrun sbin/srd_systemwide
 
-dist_completions_DATA += src/tools/completion/efasim \
-                         src/tools/completion/srd_info \
-                         src/tools/completion/srdrun
+# One completion, of each program's --help, under the name of each.
+completions_DATA = $(addprefix completion/,efapci efasim srd_info srd_replay \
+	srd_systemwide srdrun)
+
+$(completions_DATA): $(srcdir)/src/tools/completion.bash
+	@$(MKDIR_P) completion
+	$(AM_V_GEN)sed -e 's|%PROGRAM%|$(@F)|g' $< >$@
+
+EXTRA_DIST += src/tools/completion.bash
+CLEANFILES += $(completions_DATA)
+
+# The page of all, of what stands elsewhere.
+page_sources = README.md src/uct/ib/base/base_config.h \
+	src/uct/ib/srd/srd_config.c src/uct/ib/ud/ud_config.c \
+	src/uct/ib/efa/efa_config.c src/ucp_hooks/global.c
+
+man_MANS += ucx-efa-srd.7
+
+ucx-efa-srd.7: $(srcdir)/src/tools/man/ucx-efa-srd.7.awk \
+		$(addprefix $(srcdir)/,$(page_sources))
+	$(AM_V_GEN)awk -f $^ >$@.tmp && mv -f $@.tmp $@
+
+EXTRA_DIST += src/tools/man/ucx-efa-srd.7.awk
+CLEANFILES += ucx-efa-srd.7
 
 dist_man_MANS += src/tools/man/srd_info.1 src/tools/man/srdrun.1 \
                  src/tools/man/srd_systemwide.8

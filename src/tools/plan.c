@@ -6,11 +6,11 @@
  */
 #include "plan.h"
 
+#include <command/options.h>
 #include <uct/ib/base/base_sizing.h>
 #include <uct/ib/efa/efa_trial.h>
 #include <uct/ib/srd/srd.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +18,6 @@
 #include <sys/resource.h>
 
 enum {
-    PLAN_RANKS_MAX   = 4096,
-    PLAN_HOSTS_MAX   = 100000,
-    PLAN_DEVICES_MAX = 64,
     PLAN_OTHER_FILES = 64, /* that a program of UCX has besides */
     PLAN_MIB         = 1 << 20
 };
@@ -88,23 +85,18 @@ static int plan_this_device(plan_t *plan, info_t *info)
 /* A variable of UCX_SRD_*, or its default. 0; or -1 after a line. */
 static int plan_variable(const ucx_config_field_t *field, unsigned *value_p)
 {
-    char name[80], *end;
+    char name[80];
     const char *text;
-    unsigned long value;
+    uint64_t value;
 
     snprintf(name, sizeof(name), "UCX_SRD_%s", field->name);
-    text  = getenv(name);
-    text  = (text != NULL) ? text : field->dflt;
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if ((errno != 0) || (end == text) || (*end != '\0') ||
-        (value < field->min) || (value > field->max)) {
-        fprintf(stderr, "srd_info: %s=%.40s: allowed is a whole number from "
-                "%.0f to %.0f\n", name, text, (double)field->min,
-                (double)field->max);
+    text = getenv(name);
+    if (options_number(name, (text != NULL) ? text : field->dflt,
+                       (uint64_t)field->min, (uint64_t)field->max,
+                       &value) != 0) {
         return -1;
     }
-    *value_p = value;
+    *value_p = (unsigned)value;
     return 0;
 }
 
@@ -456,54 +448,27 @@ static int plan_table(void)
     return 0;
 }
 
-/* 0; or -1 after a line. */
-static int plan_count(const char *option, const char *text, unsigned least,
-                      unsigned most, unsigned *value_p)
-{
-    unsigned long value;
-    char *end;
-
-    if (text == NULL) {
-        return 0;
-    }
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if ((errno != 0) || (end == text) || (*end != '\0') ||
-        (text[0] == '-') || (value < least) || (value > most)) {
-        fprintf(stderr, "srd_info: --%s=%.40s: allowed is a whole number from "
-                "%u to %u\n", option, text, least, most);
-        return -1;
-    }
-    *value_p = value;
-    return 0;
-}
-
 int plan_run(info_t *info, const plan_args_t *args)
 {
     static plan_t plan;
-    unsigned peers = 0;
 
     if (args->table) {
         return plan_table();
     }
-    if ((args->ranks == NULL) || (args->hosts == NULL)) {
-        fprintf(stderr, "srd_info: --plan needs the size of the job: add "
-                "--ranks=N (on each host) and --hosts=N\n");
-        return 2;
+    if ((args->ranks == 0) || (args->hosts == 0)) {
+        options_error("--plan needs the size of the job: add --ranks=N (on "
+                      "each host) and --hosts=N");
+        return OPTIONS_EXIT_USAGE;
     }
     if (plan_this_device(&plan, info) != 0) {
         plan_reference(&plan);
     }
-    plan.devices = (info->device_count > 0) ? info->device_count : 1;
-    if ((plan_count("ranks", args->ranks, 1, PLAN_RANKS_MAX, &plan.ranks) !=
-         0) ||
-        (plan_count("hosts", args->hosts, 1, PLAN_HOSTS_MAX, &plan.hosts) !=
-         0) ||
-        (plan_count("devices", args->devices, 1, PLAN_DEVICES_MAX,
-                    &plan.devices) != 0) ||
-        (plan_count("peers", args->peers, 1, UINT_MAX, &peers) != 0) ||
-        (plan_make(&plan, peers) != 0)) {
-        return 2;
+    plan.ranks   = (unsigned)args->ranks;
+    plan.hosts   = (unsigned)args->hosts;
+    plan.devices = (args->devices > 0) ? (unsigned)args->devices :
+                   (info->device_count > 0) ? info->device_count : 1;
+    if (plan_make(&plan, (unsigned)args->peers) != 0) {
+        return OPTIONS_EXIT_USAGE;
     }
     plan.json = &info->json;
     plan_host(&plan, info);

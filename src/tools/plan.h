@@ -4,10 +4,16 @@
 
 #include "info.h"
 
+enum {
+    PLAN_RANKS_MAX   = 4096,
+    PLAN_HOSTS_MAX   = 100000,
+    PLAN_DEVICES_MAX = 64
+};
+
 /* 0: not told. */
 typedef struct plan_args {
-    const char *ranks, *hosts, *devices, *peers;
-    int         table;
+    uint64_t ranks, hosts, devices, peers;
+    int      table;
 } plan_args_t;
 
 /* srd_info --plan: the needs of a job on a host, and whether this one has them.

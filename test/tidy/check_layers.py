@@ -17,16 +17,17 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 LAYERS = {
     'util': set(),
     'files': set(),
+    'command': {'files', 'util'},
     'flow': {'util'},
     'record': {'flow'},
-    'efasim': {'files', 'util'},
+    'efasim': {'files', 'util', 'command'},
     'ucp_hooks': set(),
     'uct/ib/efa': {'ucp_hooks', 'util'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/ud': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'tools': {'util', 'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow',
-              'record', 'files'},
+              'record', 'files', 'command'},
 }
 
 # Headers of ucp_hooks that are meant for other layers.

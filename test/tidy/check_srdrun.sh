@@ -59,7 +59,7 @@ expect environment 0 "$(sh -c "$variables")" "$run" sh -c "$variables"
 expect version 0 'srdrun [0-9]*.[0-9]*' "$run" --version
 expect help 0 'Usage: srdrun *' "$run" --help
 expect no_command 2 'srdrun: no command given*' "$run"
-expect bad_option 2 'srdrun: unknown option --nope*' "$run" --nope
+expect bad_option 2 "srdrun: unknown option '--nope'*" "$run" --nope
 expect not_found 127 'srdrun: no_such_command: *' "$run" no_such_command
 expect variable 127 'srdrun: UCX_TLS=srd: variables go in front of srdrun: *' \
     "$run" UCX_TLS=srd true

@@ -3,12 +3,12 @@
 #ifndef EFASIM_CLI_CLI_H
 #define EFASIM_CLI_CLI_H
 
+#include "command/options.h"
 #include "efasim/fabric/fabric.h"
 
 #include <stdio.h>
 
 enum {
-    CLI_EXIT_USAGE   = 2,   /* a bad option; the line says which */
     CLI_EXIT_FAILED  = 125, /* efasim itself failed, nothing was run */
     CLI_EXIT_NO_EXEC = 126, /* the command cannot be executed */
     CLI_EXIT_NO_CMD  = 127, /* the command was not found */
@@ -18,20 +18,13 @@ int cli_run(int argc, char **argv);
 int cli_stat(int argc, char **argv);
 int cli_clean(int argc, char **argv);
 
-/* The commands; the options of each: of run the common ones, or all. */
-void cli_help(FILE *out);
-void cli_help_run(FILE *out, int all);
-void cli_help_stat(FILE *out);
-void cli_help_clean(FILE *out);
-
 /* A run has opened the fabric `name`: tell its user of another user's fabric of
  * that name, and of options that differ, in a line each on stderr. `is_inner`:
  * the run is started by another run of this fabric, whose options it has. */
 void cli_join_say(const struct fabric *fabric, const char *name, int is_inner);
 
-/* A line on an option that is none, and on each such EFASIM_* variable of the
- * environment, with the one that is near. */
-void cli_unknown_option(const char *option);
+/* A line on each EFASIM_* variable of the environment that is none, with the
+ * one that is near. */
 void cli_unknown_variables(void);
 
 /* A line, if the program of a run will start without the device: it is static,
@@ -42,20 +35,8 @@ void cli_program_say(const char *name);
  * status that shells use. */
 int cli_program_failed(const char *name, int err);
 
-/* One line on stderr, "efasim: ..." */
-void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* If argv[*i] is option --NAME, its value (from =VALUE or the next argument),
- * and *i moves on; else NULL. With a missing value: exits with usage. */
-const char *cli_option(int argc, char **argv, int *i, const char *name);
-
 /* Name of the fabric from --fabric or EFASIM_FABRIC; NULL after an error. */
 const char *cli_fabric_name(const char *option);
-
-/* A whole number from min to max, the value of `option`. Returns 0; or -1 after
- * one line that names both and what is allowed. */
-int cli_number(const char *option, const char *text, unsigned min,
-               unsigned max, unsigned *value);
 
 /* All counters of a fabric as lines of NAME=VALUE; or as a table, of what
  * moved. */

@@ -103,17 +103,17 @@ void cli_join_say(const struct fabric *fabric, const char *name, int is_inner)
     if (fabric->is_new) {
         join_write(fabric, here);
         if (fabric_namesake(name, &uid)) {
-            cli_error("user %u has a fabric '%s', too: this is another one, "
-                      "programs of different users do not reach each other; "
-                      "start both as one user, or ignore this",
-                      uid, name);
+            options_error("user %u has a fabric '%s', too: this is another "
+                          "one, programs of different users do not reach "
+                          "each other; start both as one user, or ignore this",
+                          uid, name);
         }
     } else if (!is_inner && (join_read(fabric, there) == 0) &&
                strcmp(here, there)) {
-        cli_error("fabric '%s' was made with %s%s, this run joins it with "
-                  "%s%s: each program keeps its own; end the other runs, or "
-                  "use another --fabric, if that is not wanted", name,
-                  there[0] ? "" : "no options", there,
-                  here[0] ? "" : "no options", here);
+        options_error("fabric '%s' was made with %s%s, this run joins it "
+                      "with %s%s: each program keeps its own; end the other "
+                      "runs, or use another --fabric, if that is not wanted",
+                      name, there[0] ? "" : "no options", there,
+                      here[0] ? "" : "no options", here);
     }
 }

@@ -92,22 +92,22 @@ void cli_program_say(const char *name)
         return;
     }
     if (program_gains_rights(&st)) {
-        cli_error("%s is a setuid or setgid program, which gets no device: "
-                  "run a copy without that bit, or, if it is sudo, put it in "
-                  "front of efasim", name);
+        options_error("%s is a setuid or setgid program, which gets no "
+                      "device: run a copy without that bit, or, if it is "
+                      "sudo, put it in front of efasim", name);
         return;
     }
     if ((getuid() != 0) && /* root has them all */
         (getxattr(path, "security.capability", NULL, 0) > 0)) {
-        cli_error("%s has file capabilities, and so gets no device: run a "
-                  "copy, which has none", name);
+        options_error("%s has file capabilities, and so gets no device: run "
+                      "a copy, which has none", name);
         return;
     }
     file = fopen(path, "re");
     if (file != NULL) {
         if (program_is_static(file)) {
-            cli_error("%s is a static program, which gets no device: link it "
-                      "dynamically", name);
+            options_error("%s is a static program, which gets no device: "
+                          "link it dynamically", name);
         }
         fclose(file);
     }
@@ -116,18 +116,18 @@ void cli_program_say(const char *name)
 int cli_program_failed(const char *name, int err)
 {
     if ((err == ENOENT) && (strchr(name, '=') != NULL)) {
-        cli_error("%s: variables go in front of efasim: %s efasim run -- "
-                  "COMMAND", name, name);
+        options_error("%s: variables go in front of efasim: %s efasim run -- "
+                      "COMMAND", name, name);
         return CLI_EXIT_NO_CMD;
     }
     if (err == ENOENT) {
-        cli_error((strchr(name, '/') != NULL) ?
+        options_error((strchr(name, '/') != NULL) ?
                   "%s: no such file, or the interpreter that it names is "
                   "missing: give the program's path" :
                   "%s: not found in PATH: install it, or give its path", name);
         return CLI_EXIT_NO_CMD;
     }
-    cli_error("%s: %s: name a program that can be executed", name,
-              strerror(err));
+    options_error("%s: %s: name a program that can be executed", name,
+                  strerror(err));
     return CLI_EXIT_NO_EXEC;
 }

@@ -4,6 +4,7 @@
  * command with the device preloaded, wait, pass on its status.
  */
 #include "cli.h"
+#include "rows.h"
 
 #include "efasim/engine/knobs.h"
 #include "efasim/engine/profile.h"
@@ -24,9 +25,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define RUN_NONE UINT64_MAX
+
 struct run_options {
-    int         node;      /* -1: not given */
-    int         per_node;  /* 0: not given */
+    uint64_t    node;      /* RUN_NONE: not given */
+    uint64_t    per_node;  /* 0: not given */
     const char *fabric;
     int         stat;
     const char *stat_file; /* NULL: stderr */
@@ -41,7 +44,7 @@ static int run_check_environment(void)
     struct sim_knobs scratch;
     char name[64], err[512];
     const char *value;
-    unsigned number;
+    uint64_t number;
 
     sim_knobs_init(&scratch);
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
@@ -50,50 +53,14 @@ static int run_check_environment(void)
         if ((value != NULL) && (*value != '\0') &&
             (sim_knob_set(&scratch, knob, name, value, err,
                           sizeof(err)) != 0)) {
-            cli_error("%s", err);
+            options_error("%s", err);
             return -1;
         }
     }
 
     value = getenv("EFASIM_NODE");
     return (value == NULL) ? 0 :
-           cli_number("EFASIM_NODE", value, 0, SIM_HOSTS - 1, &number);
-}
-
-/* 1: argv[*i] was a knob; 0: it was not; -1: it had a bad value. */
-static int run_knob(int argc, char **argv, int *i)
-{
-    const struct sim_knob *knob;
-    struct sim_knobs scratch;
-    const char *value;
-    char label[64], err[512];
-
-    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
-        snprintf(label, sizeof(label), "--%s", knob->name);
-        if (knob->arg != NULL) {
-            value = cli_option(argc, argv, i, knob->name);
-        } else if (!strcmp(argv[*i], label)) {
-            value = "1";
-        } else {
-            snprintf(label, sizeof(label), "--no-%s", knob->name);
-            value = !strcmp(argv[*i], label) ? "0" : NULL;
-        }
-        if (value == NULL) {
-            continue;
-        }
-
-        sim_knobs_init(&scratch);
-        if (sim_knob_set(&scratch, knob, label, value, err,
-                         sizeof(err)) != 0) {
-            cli_error("%s", err);
-            return -1;
-        }
-        sim_knob_variable(knob, label, sizeof(label));
-        setenv(label, value, 1);
-        return 1;
-    }
-
-    return 0;
+           options_number("EFASIM_NODE", value, 0, SIM_HOSTS - 1, &number);
 }
 
 /* A program may change its folder: it gets the file's full path. A link stays
@@ -107,7 +74,7 @@ static int run_set_path(const char *variable, const char *option,
         return setenv(variable, file, 1);
     }
     if (getcwd(folder, sizeof(folder)) == NULL) {
-        cli_error("%s=%.200s: %s", option, file, strerror(errno));
+        options_error("%s=%.200s: %s", option, file, strerror(errno));
         return -1;
     }
     snprintf(path, sizeof(path), "%s/%s", folder, file);
@@ -120,7 +87,7 @@ static int run_plan(const char *file)
     struct sim_plan *plan = fabric_plan_file_read(file, err, sizeof(err));
 
     if (plan == NULL) {
-        cli_error("%s", err);
+        options_error("%s", err);
         return -1;
     }
 
@@ -134,8 +101,8 @@ static int run_trace(const char *file)
     int fd = output_open(file, O_TRUNC);
 
     if (fd < 0) {
-        cli_error("--trace=%.200s: %s: name a file that can be written", file,
-                  output_error(errno));
+        options_error("--trace=%.200s: %s: name a file that can be written",
+                      file, output_error(errno));
         return -1;
     }
 
@@ -143,69 +110,103 @@ static int run_trace(const char *file)
     return run_set_path("EFASIM_TRACE", "--trace", file);
 }
 
+/* A knob is a variable of the program. */
+static int run_knob(const option_row_t *row, const char *value)
+{
+    const struct sim_knob *knob = row->of;
+    struct sim_knobs scratch;
+    char label[64], err[512];
+
+    snprintf(label, sizeof(label), "--%s", row->name);
+    value = (value == NULL) ? rows_flag(row) : value;
+    sim_knobs_init(&scratch);
+    if (sim_knob_set(&scratch, knob, label, value, err, sizeof(err)) != 0) {
+        options_error("%s", err);
+        return -1;
+    }
+    sim_knob_variable(knob, label, sizeof(label));
+    setenv(label, value, 1);
+    return 0;
+}
+
+/* `of` rows that run_take() takes and that are no knob */
+static const char run_own[] = "";
+
+/* Options without a field of their own: a file, --stat, or a knob. */
+static int run_take(void *to, const option_row_t *row, const char *value)
+{
+    struct run_options *options = to;
+
+    if (row->of != run_own) {
+        return run_knob(row, value);
+    }
+    if (!strcmp(row->name, "plan")) {
+        return run_plan(value);
+    }
+    if (!strcmp(row->name, "stat")) {
+        options->stat      = 1;
+        options->stat_file = value;
+        return 0;
+    }
+    return run_trace(value);
+}
+
+#define AT(_field) offsetof(struct run_options, _field)
+
+static const option_row_t run_rows[] = {
+    { .help = "Host, fabric, and reports" },
+    { .name = "node", .arg = "N", .at = AT(node), .max = SIM_HOSTS - 1,
+      .help = "be host N of the fabric, 0 to 7 (default 0)" },
+    { .name = "per-node", .arg = "K", .at = AT(per_node), .min = 1,
+      .max = SIM_SLOTS,
+      .help = "before mpirun or srun, or what it starts: ranks 0 to K-1 on "
+              "host 0, the next on 1, ..." },
+    { .name = "fabric", .arg = "NAME", .at = AT(fabric),
+      .help = "network to join or make (default: \"default\")" },
+    { .name = "stat", .arg = "[=FILE]", .of = run_own,
+      .help = "write counters to stderr, or FILE, at the end" },
+    { .name = "trace", .arg = "FILE", .of = run_own,
+      .help = "a line in FILE for each command and packet" },
+    { .name = "plan", .arg = "FILE", .of = run_own,
+      .help = "faults by time or count: efasim(1), PLANS" },
+};
+
 /* Returns the index of the command, or -1 after an error line. */
 static int run_parse(int argc, char **argv, struct run_options *options)
 {
-    unsigned number = 0;
-    const char *value;
-    int i, ret;
+    static option_row_t rows[ROWS_MAX];
+    const options_t run = {
+        .program = "efasim run",
+        .usage   = "[OPTION]... -- COMMAND [ARG]...",
+        .about   = "Gives COMMAND an EFA device, rdmap0s6, under the real "
+                   "libibverbs. Options of\nwhich no default is told are 0, "
+                   "or off.\n",
+        .end     = "Each option outside the first group is also a variable, "
+                   "for one process alone:\nEFASIM_TIMEOUT_MS=250 is "
+                   "--timeout-ms 250, EFASIM_EAGER=1 --eager,\n"
+                   "EFASIM_DMABUF=0 --no-dmabuf. With EFASIM_STAT=FILE each "
+                   "run appends its\ncounters to FILE.\n",
+        .rows    = rows,
+        .count   = rows_of_knobs(rows, sizeof(run_rows) / sizeof(run_rows[0]),
+                                 0),
+        .is_wrapper = 1,
+        .take       = run_take,
+    };
+    int command;
 
-    for (i = 1; (i < argc) && (argv[i][0] == '-'); ++i) {
-        if (!strcmp(argv[i], "--")) {
-            ++i;
-            break;
-        }
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ||
-            !strcmp(argv[i], "--help=all")) {
-            cli_help_run(stdout, argv[i][1] == '-' && argv[i][6] == '=');
-            exit(0);
-        }
-
-        if ((value = cli_option(argc, argv, &i, "node")) != NULL) {
-            ret = cli_number("--node", value, 0, SIM_HOSTS - 1, &number);
-            options->node = number;
-        } else if ((value = cli_option(argc, argv, &i, "per-node")) != NULL) {
-            ret = cli_number("--per-node", value, 1, SIM_SLOTS, &number);
-            options->per_node = number;
-        } else if ((value = cli_option(argc, argv, &i, "fabric")) != NULL) {
-            options->fabric = value;
-            ret             = 0;
-        } else if ((value = cli_option(argc, argv, &i, "plan")) != NULL) {
-            ret = run_plan(value);
-        } else if ((value = cli_option(argc, argv, &i, "trace")) != NULL) {
-            ret = run_trace(value);
-        } else if (!strcmp(argv[i], "--stat")) {
-            options->stat = 1;
-            ret           = 0;
-        } else if (!strncmp(argv[i], "--stat=", 7)) {
-            options->stat      = 1;
-            options->stat_file = argv[i] + 7;
-            ret                = 0;
-        } else {
-            ret = run_knob(argc, argv, &i);
-            if (ret == 0) {
-                cli_unknown_option(argv[i]);
-                return -1;
-            }
-            ret = (ret < 0) ? -1 : 0;
-        }
-        if (ret != 0) {
-            return -1;
-        }
-    }
-
-    if (i >= argc) {
-        cli_error("no command is given: name one, as in `efasim run -- "
-                  "ibv_devinfo`");
+    memcpy(rows, run_rows, sizeof(run_rows));
+    command = options_parse(&run, options, argc, argv);
+    if (command >= argc) {
+        options_error("no command is given: name one, as in `efasim run -- "
+                      "ibv_devinfo`");
         return -1;
     }
-    if ((options->node >= 0) && (options->per_node > 0)) {
-        cli_error("--node names the host of one program, --per-node spreads "
-                  "those of a launcher: give one of the two");
+    if ((options->node != RUN_NONE) && (options->per_node > 0)) {
+        options_error("--node names the host of one program, --per-node "
+                      "spreads those of a launcher: give one of the two");
         return -1;
     }
-
-    return i;
+    return command;
 }
 
 /* libefasim.so lies in ../lib beside us, or where it was installed, or where
@@ -222,8 +223,8 @@ static int run_find_library(char *library, size_t size)
 
     length = readlink("/proc/self/exe", self, sizeof(self) - 64);
     if (length <= 0) {
-        cli_error("/proc/self/exe tells where efasim lies, and cannot be read "
-                  "(%s): mount /proc", strerror(errno));
+        options_error("/proc/self/exe tells where efasim lies, and cannot be "
+                      "read (%s): mount /proc", strerror(errno));
         return -1;
     }
     self[length] = '\0';
@@ -244,7 +245,7 @@ static int run_find_library(char *library, size_t size)
     }
 
     *slash = '\0';
-    cli_error("the device, libefasim.so, is neither in %s%s nor in " SIMDIR
+    options_error("the device, libefasim.so, is neither in %s%s nor in " SIMDIR
               ": run 'make' in the build, or install the package whole", self,
               "../lib");
     return -1;
@@ -258,14 +259,14 @@ static int run_set_preload(const char *library)
     char *value, *at;
 
     if (strpbrk(library, ": ") != NULL) {
-        cli_error("%s: LD_PRELOAD cannot hold a path with a blank or a colon; "
-                  "move the build elsewhere", library);
+        options_error("%s: LD_PRELOAD cannot hold a path with a blank or a "
+                      "colon; move the build elsewhere", library);
         return -1;
     }
 
     value = malloc(strlen(library) + (old ? strlen(old) : 0) + 2);
     if (value == NULL) {
-        cli_error("out of memory");
+        options_error("out of memory");
         return -1;
     }
 
@@ -321,9 +322,9 @@ static int run_environment(const struct run_options *options,
     snprintf(text, sizeof(text), "%u", node);
     setenv("EFASIM_NODE", text, 1);
     if (options->per_node > 0) {
-        snprintf(text, sizeof(text), "%d", options->per_node);
+        snprintf(text, sizeof(text), "%u", (unsigned)options->per_node);
         setenv("EFASIM_PER_NODE", text, 1);
-    } else if (options->node >= 0) {
+    } else if (options->node != RUN_NONE) {
         unsetenv("EFASIM_PER_NODE"); /* of an outer run */
     }
     return 0;
@@ -366,7 +367,7 @@ static int run_command(char **argv)
         _exit(cli_program_failed(argv[0], errno));
     }
     if (pid < 0) {
-        cli_error("cannot start %s: %s", argv[0], strerror(errno));
+        options_error("cannot start %s: %s", argv[0], strerror(errno));
         return CLI_EXIT_FAILED;
     }
 
@@ -393,16 +394,17 @@ static void run_stat_file(const struct fabric *fabric, const char *option,
     FILE *out = output_file(file, flags);
 
     if (out == NULL) {
-        cli_error("%s=%s: %s: no counters are written; name a file that can "
-                  "be", option, file, output_error(errno));
+        options_error("%s=%s: %s: no counters are written; name a file that "
+                      "can be", option, file, output_error(errno));
         return;
     }
 
     setvbuf(out, NULL, _IOLBF, 0); /* other runs append their lines, too */
     cli_stat_print(fabric, out);
     if (ferror(out)) {
-        cli_error("%s=%s: not all counters could be written (%s): make room, "
-                  "or name another file", option, file, strerror(errno));
+        options_error("%s=%s: not all counters could be written (%s): make "
+                      "room, or name another file", option, file,
+                      strerror(errno));
     }
     fclose(out);
 }
@@ -430,8 +432,8 @@ static int run_node(const struct run_options *options)
     const char *outer = getenv("EFASIM_NODE");
     int node;
 
-    if (options->node >= 0) {
-        return options->node;
+    if (options->node != RUN_NONE) {
+        return (int)options->node;
     }
     if ((options->per_node > 0) || (outer == NULL) ||
         (getenv("EFASIM_FABRIC") == NULL)) {
@@ -458,7 +460,7 @@ static void run_place_rank(struct run_options *options)
                 (i < sizeof(ranks) / sizeof(ranks[0])); ++i) {
         rank = getenv(ranks[i]);
         if (rank != NULL) {
-            node = atoi(rank) / options->per_node;
+            node = atoi(rank) / (int)options->per_node;
             options->node     = (node < 0) ? 0 :
                                 (node < SIM_HOSTS) ? node : SIM_HOSTS - 1;
             options->per_node = 0;
@@ -487,19 +489,18 @@ static struct fabric *run_fabric(const char *path, int node)
     }
 
     if (errno == EPERM) {
-        cli_error("%s", fabric_folder_say(path));
+        options_error("%s", fabric_folder_say(path));
     } else if (errno == EEXIST) {
         host = &fabric->dir->host[node];
-        cli_error("host %d has --devices=%u --device=%s already, this run asks "
-                  "for --devices=%s --device=%s: all programs of a host share "
-                  "its devices; end them, or use another --node or --fabric",
-                  node,
-                  atomic_load(&host->devices),
-                  sim_profile_get(atomic_load(&host->profile))->name,
-                  devices ? devices : "any", device ? device : "any");
+        options_error("host %d has --devices=%u --device=%s already, this "
+                      "run asks for --devices=%s --device=%s: all programs "
+                      "of a host share its devices; end them, or use another "
+                      "--node or --fabric", node, atomic_load(&host->devices),
+                      sim_profile_get(atomic_load(&host->profile))->name,
+                      devices ? devices : "any", device ? device : "any");
     } else {
-        cli_error("cannot make the fabric %s: %s%s", path, strerror(errno),
-                  fabric_process_advice(errno));
+        options_error("cannot make the fabric %s: %s%s", path, strerror(errno),
+                      fabric_process_advice(errno));
     }
     if (fabric != NULL) {
         fabric_close(fabric);
@@ -518,7 +519,7 @@ static int run_is_inner(const char *name)
 
 int cli_run(int argc, char **argv)
 {
-    struct run_options options = { .node = -1 };
+    struct run_options options = { .node = RUN_NONE };
     char path[FABRIC_PATH_MAX], err[512];
     struct fabric *fabric;
     const char *name;
@@ -528,7 +529,7 @@ int cli_run(int argc, char **argv)
     command = run_parse(argc, argv, &options);
     name    = (command < 0) ? NULL : cli_fabric_name(options.fabric);
     if ((name == NULL) || (run_check_environment() != 0)) {
-        return CLI_EXIT_USAGE;
+        return OPTIONS_EXIT_USAGE;
     }
 
     run_place_rank(&options);
@@ -545,9 +546,9 @@ int cli_run(int argc, char **argv)
     }
 
     if ((options.per_node == 0) && (getenv("EFASIM_PER_NODE") == NULL ||
-                                    options.node >= 0) &&
+                                    options.node != RUN_NONE) &&
         (fabric_host_enter(fabric, node, err, sizeof(err)) != 0)) {
-        cli_error("%s", err);
+        options_error("%s", err);
     }
 
     ret = run_environment(&options, fabric, name, node);

@@ -5,6 +5,7 @@
  */
 #include "cli.h"
 
+#include "command/json.h"
 #include "efasim/fabric/folder.h"
 #include "efasim/fabric/sysfs.h"
 
@@ -17,7 +18,8 @@
 struct stat_options {
     const char *fabric;
     int         qps, raw;
-    unsigned    watch;  /* seconds; 0: once */
+    uint64_t    watch;  /* seconds; 0: once */
+    const char *json;
 };
 
 /* Counters as they were at the last look */
@@ -89,6 +91,44 @@ void cli_stat_print(const struct fabric *fabric, FILE *out)
             }
         }
     }
+}
+
+/* 0, or -1 after a line. */
+static int stat_json(const struct fabric *fabric, const char *path)
+{
+    unsigned src, dst, i;
+    json_t json;
+
+    if (json_open(&json, path) != 0) {
+        return -1;
+    }
+    json_array(&json, "devices");
+    for (src = 0; src < SIM_NICS; ++src) {
+        if (!atomic_load(&fabric->dir->nic[src].up)) {
+            continue;
+        }
+        json_object(&json, NULL);
+        json_count(&json, "host", dir_nic_host(src));
+        json_text(&json, "device", fabric_sysfs_nic_name(fabric, src));
+        for (i = 0; i < DIR_COUNTERS; ++i) {
+            json_count(&json, dir_counter_names[i],
+                       dir_counter(fabric->dir, src, i));
+        }
+        json_object(&json, "bytes_to");
+        for (dst = 0; dst < SIM_NICS; ++dst) {
+            char name[64];
+
+            if (dir_pair(fabric->dir, src, dst) > 0) {
+                snprintf(name, sizeof(name), "%u %s", dir_nic_host(dst),
+                         fabric_sysfs_nic_name(fabric, dst));
+                json_count(&json, name, dir_pair(fabric->dir, src, dst));
+            }
+        }
+        json_end_object(&json);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    return json_close(&json);
 }
 
 static void stat_print_qps(const struct fabric *fabric, FILE *out)
@@ -186,41 +226,48 @@ static void stat_watch(const struct fabric *fabric,
     }
 }
 
-/* Returns 0, or an exit status. */
-static int stat_options(int argc, char **argv, struct stat_options *options)
+#define AT(_field) offsetof(struct stat_options, _field)
+
+static const option_row_t stat_rows[] = {
+    { .name = "fabric", .arg = "NAME", .at = AT(fabric),
+      .help = "the fabric (default: \"default\")" },
+    { .name = "qps", .at = AT(qps), .help = "show each queue pair, too" },
+    { .name = "watch", .arg = "[=SECONDS]", .usual = "1", .at = AT(watch),
+      .min = 1, .max = 3600, .help = "repeat it each SECONDS (default: 1)" },
+    { .name = "raw", .at = AT(raw),
+      .help = "all counters as NAME=VALUE, for scripts" },
+    { .name = "json", .arg = "FILE", .at = AT(json),
+      .help = "all counters as JSON; -: to standard output" },
+};
+
+static const option_row_t clean_rows[] = {
+    { .name = "fabric", .arg = "NAME", .at = AT(fabric),
+      .help = "only this fabric (default: all of this user)" },
+};
+
+static const options_t stat_command = {
+    .program = "efasim stat", .usage = "[OPTION]...",
+    .about   = "Shows the traffic of the devices of a fabric so far.\n",
+    .rows    = stat_rows, .count = sizeof(stat_rows) / sizeof(stat_rows[0]),
+};
+
+static const options_t clean_command = {
+    .program = "efasim clean", .usage = "[--fabric NAME]",
+    .about   = "Removes the leftovers of killed programs; the next run does "
+               "so, too.\n",
+    .rows    = clean_rows, .count = 1,
+};
+
+static void stat_parse(const options_t *command, int argc, char **argv,
+                       struct stat_options *options)
 {
-    int is_stat = !strcmp(argv[0], "stat");
-    const char *value;
-    int i;
+    int next = options_parse(command, options, argc, argv);
 
-    for (i = 1; i < argc; ++i) {
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            (is_stat ? cli_help_stat : cli_help_clean)(stdout);
-            exit(0);
-        }
-        value = cli_option(argc, argv, &i, "fabric");
-        if (value != NULL) {
-            options->fabric = value;
-        } else if (is_stat && !strcmp(argv[i], "--qps")) {
-            options->qps = 1;
-        } else if (is_stat && !strcmp(argv[i], "--raw")) {
-            options->raw = 1;
-        } else if (is_stat && !strcmp(argv[i], "--watch")) {
-            options->watch = 1;
-        } else if (is_stat && !strncmp(argv[i], "--watch=", 8)) {
-            if (cli_number("--watch", argv[i] + 8, 1, 3600,
-                           &options->watch) != 0) {
-                return CLI_EXIT_USAGE;
-            }
-        } else {
-            cli_error("unknown option '%.64s' of %s: allowed is --fabric%s",
-                      argv[i], argv[0],
-                      is_stat ? ", --qps, --watch and --raw" : "");
-            return CLI_EXIT_USAGE;
-        }
+    if (next < argc) {
+        options_error("'%.64s': nothing is expected after the options; %s "
+                      "--help lists them", argv[next], command->program);
+        exit(OPTIONS_EXIT_USAGE);
     }
-
-    return 0;
 }
 
 static void stat_no_fabric(const char *name, const char *path)
@@ -228,10 +275,10 @@ static void stat_no_fabric(const char *name, const char *path)
     int err = errno;
 
     if (err == EPERM) {
-        cli_error("%s", fabric_folder_say(path));
+        options_error("%s", fabric_folder_say(path));
         return;
     }
-    cli_error((err == EPROTO) ?
+    options_error((err == EPROTO) ?
               "fabric '%s' is of another version of efasim (%s): use the "
               "efasim of its programs" :
               "no fabric named '%s' (%s): one exists only while an `efasim "
@@ -244,15 +291,13 @@ int cli_stat(int argc, char **argv)
     struct stat_options options = { 0 };
     char path[FABRIC_PATH_MAX];
     struct fabric *fabric;
-    int ret = stat_options(argc, argv, &options);
     const char *name;
+    int status = 0;
 
-    if (ret != 0) {
-        return ret;
-    }
+    stat_parse(&stat_command, argc, argv, &options);
     name = cli_fabric_name(options.fabric);
     if (name == NULL) {
-        return CLI_EXIT_USAGE;
+        return OPTIONS_EXIT_USAGE;
     }
 
     fabric_path(name, path);
@@ -262,7 +307,9 @@ int cli_stat(int argc, char **argv)
         return 1;
     }
 
-    if (options.watch) {
+    if (options.json != NULL) {
+        status = (stat_json(fabric, options.json) != 0);
+    } else if (options.watch) {
         stat_watch(fabric, &options);
     } else {
         if (options.raw) {
@@ -275,31 +322,28 @@ int cli_stat(int argc, char **argv)
         }
     }
     fabric_forget(fabric);
-    return 0;
+    return status;
 }
 
 int cli_clean(int argc, char **argv)
 {
     struct stat_options options = { 0 };
     char path[FABRIC_PATH_MAX];
-    int ret = stat_options(argc, argv, &options);
     unsigned removed, live;
     const char *name;
 
-    if (ret != 0) {
-        return ret;
-    }
+    stat_parse(&clean_command, argc, argv, &options);
     name = options.fabric;
     if (name != NULL) {
         name = cli_fabric_name(name);
         if (name == NULL) {
-            return CLI_EXIT_USAGE;
+            return OPTIONS_EXIT_USAGE;
         }
         fabric_path(name, path);
     }
 
     if (fabric_clean((name != NULL) ? path : NULL, &removed, &live) != 0) {
-        cli_error("%s", fabric_folder_say(path));
+        options_error("%s", fabric_folder_say(path));
         return 1;
     }
     printf("removed=%u in_use=%u\n", removed, live);

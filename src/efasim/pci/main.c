@@ -6,8 +6,8 @@
 #include "region.h"
 #include "server.h"
 
-#include <config.h>
-
+#include "command/options.h"
+#include "efasim/cli/rows.h"
 #include "efasim/fabric/clock.h"
 #include "efasim/fabric/plan_file.h"
 #include "files/output.h"
@@ -38,6 +38,7 @@ struct main_state {
     struct pci_func  *func[SIM_HOSTS];
     struct pci_server server[SIM_HOSTS];
     unsigned          num;
+    int               counters; /* --counters */
 };
 
 static volatile sig_atomic_t main_ended;
@@ -52,122 +53,88 @@ static void main_beat(int sig)
     (void)sig;
 }
 
-/* Options of the device, in lines of at most 80 columns. */
-static void main_help_knobs(FILE *out)
-{
-    const struct sim_knob *knob;
-    char option[64];
-    size_t column = 0;
-
-    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
-        if ((knob->scope == SIM_SCOPE_ANY) || (knob->scope == SIM_SCOPE_OPEN)) {
-            sim_knob_option(knob, option, sizeof(option));
-            if (column + strlen(option) + 2 > 80) {
-                column = 0;
-            }
-            column += fprintf(out, "%s  %s", (column == 0) ? "\n" : "",
-                              option) - (column == 0);
-        }
-    }
-    fprintf(out, "\n");
-}
-
-static void main_help(FILE *out)
-{
-    fprintf(out, "Usage: efapci [OPTION]... GENERATION:SOCKET...\n\n"
-            "Emulates EFA devices of a GENERATION (efa0 to efa%d) for virtual "
-            "machines. Each is\na PCI function that a QEMU (10.1 or newer, "
-            "device vfio-user-pci) attaches by\nSOCKET, a path that efapci "
-            "makes. At most %d; in a plan the first is host 0.\n"
-            "Runs until SIGTERM or Ctrl-C. efapci(1) has the QEMU command.\n\n"
-            "  --plan FILE          settings and faults at given times; "
-            "efasim(1), PLANS,\n                       has the format\n"
-            "  --trace FILE         write a line for each packet and "
-            "completion\n"
-            "  --counters           print each function's counters at the "
-            "end\n"
-            "  --help, --version\n\n"
-            "and these options of the device, which efasim run --help=all "
-            "explains:\n",
-            SIM_PROFILES - 1, SIM_HOSTS);
-    main_help_knobs(out);
-}
-
-static int main_knob(struct main_state *state, const char *name,
-                     const char *value)
-{
-    const struct sim_knob *knob = sim_knob_find(name);
-    char err[512], label[80];
-
-    if ((knob == NULL) && !strncmp(name, "no-", 3)) {
-        knob  = sim_knob_find(name + 3);
-        value = "0";
-    }
-    if ((knob == NULL) || ((knob->scope != SIM_SCOPE_ANY) &&
-                           (knob->scope != SIM_SCOPE_OPEN))) {
-        fprintf(stderr, "efapci: unknown option '--%.64s': see efapci --help\n",
-                name);
-        return -1;
-    }
-
-    snprintf(label, sizeof(label), "--%s", knob->name);
-    if (sim_knob_set(&state->knobs, knob, label, value ? value : "1", err,
-                     sizeof(err)) != 0) {
-        fprintf(stderr, "efapci: %s\n", err);
-        return -1;
-    }
-    return 0;
-}
-
-static int main_file(struct main_state *state, const char *name,
-                     const char *file)
+static int main_plan(struct main_state *state, const char *file)
 {
     char err[600];
 
-    if (!strcmp(name, "plan")) {
-        state->plan = fabric_plan_file_read(file, err, sizeof(err));
-        if (state->plan == NULL) {
-            fprintf(stderr, "efapci: %s\n", err);
-            return -1;
-        }
-        return 0;
-    }
-
-    state->world.trace_fd = output_open(file, O_TRUNC | O_APPEND);
-    if (state->world.trace_fd < 0) {
-        fprintf(stderr, "efapci: --trace=%s: %s\n", file,
-                output_error(errno));
+    state->plan = fabric_plan_file_read(file, err, sizeof(err));
+    if (state->plan == NULL) {
+        options_error("%s", err);
         return -1;
     }
     return 0;
 }
 
-/* --NAME=VALUE, --NAME VALUE of options that have one, or --NAME. Returns the
- * index of what follows; -1 after a line. */
-static int main_option(struct main_state *state, int argc, char **argv, int i)
+static int main_trace(struct main_state *state, const char *file)
 {
-    char name[64]        = "";
-    const char *text     = argv[i] + 2;
-    const char *value    = strchr(text, '=');
-    size_t length        = value ? (size_t)(value - text) : strlen(text);
-    const struct sim_knob *knob;
-    int is_file;
-
-    snprintf(name, sizeof(name), "%.*s", (int)length, text);
-    knob    = sim_knob_find(name);
-    is_file = !strcmp(name, "plan") || !strcmp(name, "trace");
-    if (value != NULL) {
-        ++value;
-    } else if ((is_file || ((knob != NULL) && (knob->arg != NULL)))) {
-        if (++i >= argc) {
-            fprintf(stderr, "efapci: --%s needs a value\n", name);
-            return -1;
-        }
-        value = argv[i];
+    state->world.trace_fd = output_open(file, O_TRUNC | O_APPEND);
+    if (state->world.trace_fd < 0) {
+        options_error("--trace=%s: %s", file, output_error(errno));
+        return -1;
     }
+    return 0;
+}
 
-    return (is_file ? main_file(state, name, value) :
-                      main_knob(state, name, value)) ? -1 : i + 1;
+/* `of` rows that are no knob */
+static const char main_own[] = "";
+
+static int main_take(void *to, const option_row_t *row, const char *value)
+{
+    struct main_state *state = to;
+    char err[512], label[80];
+
+    if (row->of == main_own) {
+        return strcmp(row->name, "plan") ? main_trace(state, value) :
+                                           main_plan(state, value);
+    }
+    snprintf(label, sizeof(label), "--%s", row->name);
+    if (sim_knob_set(&state->knobs, row->of, label,
+                     (value == NULL) ? rows_flag(row) : value, err,
+                     sizeof(err)) != 0) {
+        options_error("%s", err);
+        return -1;
+    }
+    return 0;
+}
+
+static const option_row_t main_rows[] = {
+    { .name = "plan", .arg = "FILE", .of = main_own,
+      .help = "settings and faults at given times; efasim(1), PLANS, has the "
+              "format" },
+    { .name = "trace", .arg = "FILE", .of = main_own,
+      .help = "write a line for each packet and completion" },
+    { .name = "counters", .at = offsetof(struct main_state, counters),
+      .help = "print each function's counters at the end" },
+};
+
+/* The index of the first function, of which there is one. */
+static int main_parse(struct main_state *state, int argc, char **argv)
+{
+    static option_row_t rows[ROWS_MAX];
+    const options_t command = {
+        .program = "efapci",
+        .usage   = "[OPTION]... GENERATION:SOCKET...",
+        .about   = "Emulates EFA devices of a GENERATION (efa0 to efa3) for "
+                   "virtual machines. Each is\na PCI function that a QEMU "
+                   "(10.1 or newer, device vfio-user-pci) attaches by\n"
+                   "SOCKET, a path that efapci makes; in a plan the first is "
+                   "host 0. Runs until\nSIGTERM or Ctrl-C. efapci(1) has the "
+                   "QEMU command.\n",
+        .rows    = rows,
+        .count   = rows_of_knobs(rows, sizeof(main_rows) /
+                                       sizeof(main_rows[0]), 1),
+        .take    = main_take,
+    };
+    int first;
+
+    memcpy(rows, main_rows, sizeof(main_rows));
+    first = options_parse(&command, state, argc, argv);
+    if (first == argc) {
+        options_error("no function is named: give GENERATION:SOCKET, as in "
+                      "`efapci efa1:/run/efa`");
+        exit(OPTIONS_EXIT_USAGE);
+    }
+    return first;
 }
 
 /* GENERATION:SOCKET */
@@ -183,8 +150,8 @@ static int main_function(struct main_state *state, const char *text)
              text);
     knobs.device = sim_profile_find(name);
     if ((knobs.device == 0) || (state->num == SIM_HOSTS)) {
-        fprintf(stderr, "efapci: '%s': name 1 to %d functions as efaN:SOCKET, "
-                "with N from 0 to %d\n", text, SIM_HOSTS, SIM_PROFILES - 1);
+        options_error("'%s': name 1 to %d functions as efaN:SOCKET, with N "
+                      "from 0 to %d", text, SIM_HOSTS, SIM_PROFILES - 1);
         return -1;
     }
 
@@ -197,11 +164,11 @@ static int main_function(struct main_state *state, const char *text)
     ret  = ret ? ret : pci_server_open(&state->server[state->num], func,
                                        colon + 1);
     if (ret != 0) {
-        fprintf(stderr, "efapci: %s: %s%s\n", text, (ret == -EEXIST) ?
-                "the file exists and is no socket of this user: remove it, or "
-                "name another path" : strerror(-ret), (ret == -EEXIST) ? "" :
-                ": SOCKET is a path of at most 107 bytes, which efapci makes "
-                "in a folder that exists and can be written");
+        options_error("%s: %s: SOCKET is a path of at most 107 bytes, which "
+                      "efapci makes in a folder that exists and can be "
+                      "written", text, (ret == -EEXIST) ?
+                      "the file exists and is no socket of this user, remove "
+                      "it or name another" : strerror(-ret));
         return -1;
     }
 
@@ -295,7 +262,7 @@ static void main_counters(const struct main_state *state)
 int main(int argc, char **argv)
 {
     static struct main_state state;
-    int i = 1, ret = 0, counters = 0;
+    int i, ret = 0;
     unsigned n;
 
     sim_knobs_init(&state.knobs);
@@ -303,37 +270,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "efapci: out of memory for the fabric's directory\n");
         return 1;
     }
-    while ((i < argc) && (i > 0) && !strncmp(argv[i], "--", 2)) {
-        if (!strcmp(argv[i], "--help")) {
-            main_help(stdout);
-            return 0;
-        }
-        if (!strcmp(argv[i], "--version")) {
-            puts("efapci " PACKAGE_VERSION);
-            return 0;
-        }
-        if (!strcmp(argv[i], "--counters")) {
-            counters = 1;
-            ++i;
-        } else {
-            i = main_option(&state, argc, argv, i);
-        }
-    }
-    if ((i < 0) || (i >= argc)) {
-        if (i >= argc) {
-            main_help(stderr);
-        }
-        return 2;
-    }
-
-    for (; (i < argc) && (ret == 0); ++i) {
+    for (i = main_parse(&state, argc, argv); (i < argc) && (ret == 0); ++i) {
         ret = main_function(&state, argv[i]);
     }
     if (ret == 0) {
         main_signals();
         main_limits();
         main_loop(&state);
-        if (counters) {
+        if (state.counters) {
             main_counters(&state);
         }
     }

@@ -12,9 +12,9 @@ replay_sources = \
 	src/tools/replay/text.c src/tools/replay/text.h \
 	src/tools/replay/watch.c src/tools/replay/watch.h
 bin_srd_replay_SOURCES = src/tools/replay/srd_replay.c $(replay_sources) \
+	$(command_sources) \
 	$(record_sources)
 bin_srd_replay_LDADD        = $(flow_objects)
 bin_srd_replay_DEPENDENCIES = $(flow_objects)
 
-dist_man_MANS         += src/tools/man/srd_replay.1
-dist_completions_DATA += src/tools/completion/srd_replay
+dist_man_MANS += src/tools/man/srd_replay.1

@@ -9,11 +9,11 @@
 #include "text.h"
 #include "watch.h"
 
-#include <config.h>
+#include <command/json.h>
+#include <command/options.h>
 #include <flow/assert.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +35,8 @@ enum { REPLAY_SAME, REPLAY_DIFFERS, REPLAY_FAILED }; /* exit statuses */
 #define REPLAY_CPU_MB  2
 
 typedef struct replay_options {
-    const char *path, *trace;
-    uint64_t    until;
-    uint32_t    flow, qpn;
+    const char *path, *trace, *json;
+    uint64_t    until, flow, qpn;
     int         text, why, lost;
 } replay_options_t;
 
@@ -48,143 +47,76 @@ typedef struct replay {
     chrome_t                chrome;
     FILE                   *ends;   /* NULL: without --lost */
     uint32_t                number; /* of the recording */
+    json_t                  json;   /* open with --json */
 } replay_t;
 
-static void replay_usage(FILE *out)
-{
-    fputs("Usage: srd_replay [OPTION...] FILE...\n"
-          "Runs recordings (*.srdrec, made with UCX_EFA_RECORD=DIR[:SIZE]) "
-          "again on the\n"
-          "protocol core, and compares every answer. Needs neither UCX nor a "
-          "device.\n"
-          "  --until CALL  stop after call number CALL (default: the last)\n"
-          "  --text        print each call as a line\n"
-          "  --why         at the end, for each sending flow that waits: the "
-          "cause, since\n"
-          "                when, and what its peer sent last; for receiving "
-          "flows, what\n"
-          "                their sender lacks\n"
-          "  --lost        at the end, for each flow between two of the "
-          "recordings: the\n"
-          "                packets and limits that one end sent and the other "
-          "did not get\n"
-          "  --flow N      --text and --why of sending flow N only (default: "
-          "all)\n"
-          "  --peer QPN    --text and --why of flows to this queue pair only "
-          "(default: all)\n"
-          "  --trace FILE  write FILE in Chrome's trace format, for Perfetto "
-          "(one recording)\n"
-          "  --version, --help\n"
-          "Exit status: 0 all the same, 1 a call differs, 2 the file cannot be "
-          "replayed.\n",
-          out);
-}
+#define AT(_field) offsetof(replay_options_t, _field)
 
-static int replay_number(const char *option, const char *text,
-                         uint64_t most, uint64_t *number)
-{
-    char *end;
+static const option_row_t replay_rows[] = {
+    {.name = "until", .arg = "CALL", .at = AT(until), .min = 1,
+     .max = UINT64_MAX, .help = "Stop after this call (default: the last)"},
+    {.name = "text", .at = AT(text), .help = "Print each call as a line"},
+    {.name = "why", .at = AT(why),
+     .help = "At the end, for each sending flow that waits: the cause, since "
+             "when, and what its peer sent last; for receiving flows, what "
+             "their sender lacks"},
+    {.name = "lost", .at = AT(lost),
+     .help = "At the end, for each flow between two of the recordings: the "
+             "packets and limits that one end sent and the other did not get"},
+    {.name = "flow", .arg = "N", .at = AT(flow), .min = 1,
+     .max = FLOW_INDEX_MAX - 1,
+     .help = "--text and --why of sending flow N only (default: all)"},
+    {.name = "peer", .arg = "QPN", .at = AT(qpn), .min = 1,
+     .max = FLOW_QPN_MAX,
+     .help = "--text and --why of flows to this queue pair only (default: "
+             "all)"},
+    {.name = "trace", .arg = "FILE", .at = AT(trace),
+     .help = "Write FILE in Chrome's trace format, for Perfetto (one "
+             "recording)"},
+    {.name = "json", .arg = "FILE", .at = AT(json),
+     .help = "Write the results, and those of --why, to FILE as JSON, too; -: "
+             "JSON alone, to standard output"},
+};
 
-    *number = strtoull(text, &end, 0);
-    if ((end == text) || (*end != '\0') || (*text == '-') || (*number == 0) ||
-        (*number > most)) {
-        fprintf(stderr, "srd_replay: %s %s: allowed is a number from 1 to "
-                "%llu\n", option, text, (unsigned long long)most);
-        return 0;
-    }
-    return 1;
-}
+static const options_t replay_command = {
+    .program = "srd_replay",
+    .usage   = "[OPTION]... FILE...",
+    .about   = "Runs recordings (*.srdrec, made with "
+               "UCX_EFA_RECORD=DIR[:SIZE]) again on the\nprotocol core, and "
+               "compares every answer. Needs neither UCX nor a device.\n",
+    .end     = "Exit status: 0 all the same, 1 a call differs, 2 the file "
+               "cannot be replayed.\n",
+    .rows    = replay_rows,
+    .count   = sizeof(replay_rows) / sizeof(replay_rows[0]),
+};
 
-/* -1: go on; else the exit status. */
-static int replay_option(replay_options_t *options, int option)
-{
-    uint64_t number = 0;
-
-    switch (option) {
-    case 'u':
-        return replay_number("--until", optarg, UINT64_MAX, &options->until) ?
-                       -1 :
-                       REPLAY_FAILED;
-    case 'f':
-        if (!replay_number("--flow", optarg, FLOW_INDEX_MAX - 1, &number)) {
-            return REPLAY_FAILED;
-        }
-        options->flow = (uint32_t)number;
-        return -1;
-    case 'p':
-        if (!replay_number("--peer", optarg, FLOW_QPN_MAX, &number)) {
-            return REPLAY_FAILED;
-        }
-        options->qpn = (uint32_t)number;
-        return -1;
-    case 't':
-        options->text = 1;
-        return -1;
-    case 'w':
-        options->why = 1;
-        return -1;
-    case 'l':
-        options->lost = 1;
-        return -1;
-    case 'j':
-        options->trace = optarg;
-        return -1;
-    case 'V':
-        puts("srd_replay " PACKAGE_VERSION);
-        return REPLAY_SAME;
-    case 'h':
-        replay_usage(stdout);
-        return REPLAY_SAME;
-    default:
-        replay_usage(stderr);
-        return REPLAY_FAILED;
-    }
-}
-
+/* The index of the first recording, of which there are some; -1 after a line.
+ */
 static int replay_parse(replay_options_t *options, int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"until", required_argument, NULL, 'u'},
-        {"flow", required_argument, NULL, 'f'},
-        {"peer", required_argument, NULL, 'p'},
-        {"text", no_argument, NULL, 't'},
-        {"why", no_argument, NULL, 'w'},
-        {"lost", no_argument, NULL, 'l'},
-        {"trace", required_argument, NULL, 'j'},
-        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
-    };
-    int option, status;
+    int first = options_parse(&replay_command, options, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        status = replay_option(options, option);
-        if (status >= 0) {
-            return status;
-        }
+    if (first == argc) {
+        options_error("no recording is given: name one (*.srdrec, in the "
+                      "folder of UCX_EFA_RECORD); --help lists the options");
+        return -1;
     }
-    if (optind == argc) {
-        fprintf(stderr, "srd_replay: no recording is given: name one "
-                "(*.srdrec, in the folder of UCX_EFA_RECORD); --help lists "
-                "the options\n");
-        return REPLAY_FAILED;
-    }
-    if ((options->trace != NULL) && (optind + 1 != argc)) {
-        fprintf(stderr, "srd_replay: --trace=%s: of one recording: name the "
-                "others in runs of their own\n", options->trace);
-        return REPLAY_FAILED;
+    if ((options->trace != NULL) && (first + 1 != argc)) {
+        options_error("--trace=%s: of one recording: name the others in runs "
+                      "of their own", options->trace);
+        return -1;
     }
     if ((options->trace != NULL) && file_is_recording(options->trace)) {
-        fprintf(stderr, "srd_replay: --trace=%s: this is a recording, which a "
-                "trace would replace: name another file\n", options->trace);
-        return REPLAY_FAILED;
+        options_error("--trace=%s: this is a recording, which a trace would "
+                      "replace: name another file", options->trace);
+        return -1;
     }
-    if (options->lost && (optind + 1 == argc)) {
-        fprintf(stderr, "srd_replay: --lost compares recordings of two ends: "
-                "name those of the other hosts, too\n");
-        return REPLAY_FAILED;
+    if (options->lost && (first + 1 == argc)) {
+        options_error("--lost compares recordings of two ends: name those of "
+                      "the other hosts, too");
+        return -1;
     }
-    return -1;
+    return first;
 }
 
 static void replay_seen(void *arg, const run_t *run,
@@ -206,7 +138,7 @@ static void replay_seen(void *arg, const run_t *run,
     }
 }
 
-static void replay_print_head(const replay_file_t *file)
+static void replay_print_head(json_t *json, const replay_file_t *file)
 {
     record_names_t names = file->head->names;
 
@@ -217,6 +149,14 @@ static void replay_print_head(const replay_file_t *file)
     file_text(names.transport, names.transport, sizeof(names.transport));
     file_text(names.release, names.release, sizeof(names.release));
     file_text(names.machine, names.machine, sizeof(names.machine));
+    json_text(json, "program", names.program);
+    json_text(json, "rank", names.rank);
+    json_text(json, "host", names.host);
+    json_count(json, "process", names.pid);
+    json_text(json, "device", names.device);
+    json_count(json, "qpn", names.qpn);
+    json_text(json, "transport", names.transport);
+    json_truth(json, "closed", file->segment[file->count - 1]->closed);
     printf("%s%s%s of %s, process %u, %s QPN %u (%s), release %s on %s, %s\n",
            names.program, (names.rank[0] != '\0') ? " rank " : "",
            names.rank, names.host, names.pid, names.device, names.qpn,
@@ -232,29 +172,29 @@ static int replay_has_begun(const replay_options_t *options,
     uint64_t first = file->segment[0]->first_call;
 
     if ((options->until != 0) && (options->until < first)) {
-        fprintf(stderr, "srd_replay: --until %llu: %s begins with call %llu: "
-                "name that or a later one\n",
-                (unsigned long long)options->until, options->path,
-                (unsigned long long)first);
+        options_error("--until %llu: %s begins with call %llu: name that or "
+                      "a later one", (unsigned long long)options->until,
+                      options->path, (unsigned long long)first);
         return 0;
     }
     return 1;
 }
 
 /* The last words of a replay that went well. Its exit status. */
-static int replay_print_end(const replay_t *replay, const replay_file_t *file)
+static int replay_print_end(replay_t *replay, const replay_file_t *file)
 {
     const replay_options_t *options = replay->options;
     unsigned long long      last    = replay->run.call;
 
+    json_count(&replay->json, "calls", last - file->segment[0]->first_call + 1);
     printf("%llu calls, the same\n", last - file->segment[0]->first_call + 1);
     if (options->until > last) {
         printf("its last call is %llu, before --until %llu\n", last,
                (unsigned long long)options->until);
     }
     if ((fflush(stdout) != 0) || ferror(stdout)) {
-        fprintf(stderr, "srd_replay: %s: not all was printed: %s; make room, "
-                "or print elsewhere\n", options->path, strerror(errno));
+        options_error("%s: not all was printed: %s; make room, or print "
+                      "elsewhere", options->path, strerror(errno));
         return REPLAY_FAILED;
     }
     return REPLAY_SAME;
@@ -262,8 +202,8 @@ static int replay_print_end(const replay_t *replay, const replay_file_t *file)
 
 static int replay_ends_failed(void)
 {
-    fprintf(stderr, "srd_replay: --lost: no temporary file: %s; make room in "
-            "/tmp\n", strerror(errno));
+    options_error("--lost: no temporary file: %s; make room in /tmp",
+                  strerror(errno));
     return REPLAY_FAILED;
 }
 
@@ -278,7 +218,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
     replay->run.seen  = replay_seen;
     replay->run.arg   = replay;
     if (!watch_open(&replay->watch, run_first_time(file))) {
-        fprintf(stderr, "srd_replay: out of memory\n");
+        options_error("out of memory");
         return REPLAY_FAILED;
     }
     if ((options->trace != NULL) &&
@@ -286,14 +226,16 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
                      run_first_time(file)) != 0)) {
         return REPLAY_FAILED;
     }
-    replay_print_head(file);
+    replay_print_head(&replay->json, file);
     end = run_file(&replay->run);
     if ((end == RUN_DAMAGED) || (end == RUN_MEMORY)) {
         fflush(stdout);
-        fprintf(stderr, "srd_replay: %s: %s\n", options->path,
-                replay->run.why);
+        options_error("%s: %s", options->path, replay->run.why);
     } else if (options->why) {
-        watch_why(&replay->watch, &replay->run, options->flow, options->qpn);
+        json_array(&replay->json, "waiting");
+        watch_why(&replay->watch, &replay->run, &replay->json,
+                  (uint32_t)options->flow, (uint32_t)options->qpn);
+        json_end_array(&replay->json);
     }
     if ((replay->ends != NULL) && (end == RUN_SAME) &&
         (ends_write(replay->ends, &replay->run, replay->number) != 0)) {
@@ -335,12 +277,11 @@ static int replay_ended(const char *path, int number)
     case SIGINT:
     case SIGKILL:
     case SIGTERM:
-        fprintf(stderr, "srd_replay: %s: ended by a signal (%s)\n", path,
-                strsignal(number));
+        options_error("%s: ended by a signal (%s)", path, strsignal(number));
         break;
     default:
-        fprintf(stderr, "srd_replay: %s: damaged, or made by hand: the "
-                "protocol core ends by it (%s)\n", path, strsignal(number));
+        options_error("%s: damaged, or made by hand: the protocol core ends "
+                      "by it (%s)", path, strsignal(number));
     }
     return REPLAY_FAILED;
 }
@@ -351,6 +292,9 @@ static int replay_child(replay_t *replay, const replay_file_t *file)
     int   status;
 
     fflush(stdout);
+    if (replay->json.out != NULL) {
+        fflush(replay->json.out); /* the child goes on there */
+    }
     child = fork();
     if (child < 0) {
         perror("srd_replay: fork");
@@ -384,6 +328,7 @@ static int replay_path(replay_t *replay)
 static int replay_paths(replay_t *replay, replay_options_t *options,
                         char **paths, uint32_t count)
 {
+    static const char *const words[] = {"same", "differs", "not replayed"};
     int      status = REPLAY_SAME, one;
     uint32_t i;
 
@@ -393,7 +338,11 @@ static int replay_paths(replay_t *replay, replay_options_t *options,
         if (count > 1) {
             printf("%s%s:\n", (i > 0) ? "\n" : "", options->path);
         }
-        one    = replay_path(replay);
+        json_object(&replay->json, NULL);
+        json_text(&replay->json, "file", options->path);
+        one = replay_path(replay);
+        json_text(&replay->json, "result", words[one]);
+        json_end_object(&replay->json);
         status = (one > status) ? one : status;
     }
     return status;
@@ -403,11 +352,12 @@ int main(int argc, char **argv)
 {
     static replay_t  replay;
     replay_options_t options = {0};
-    int              status  = replay_parse(&options, argc, argv);
-    uint32_t         count   = (uint32_t)(argc - optind);
+    int              first   = replay_parse(&options, argc, argv);
+    uint32_t         count   = (uint32_t)(argc - first);
+    int              status;
 
-    if (status >= 0) {
-        return status;
+    if (first < 0) {
+        return REPLAY_FAILED;
     }
     signal(SIGXFSZ, SIG_IGN); /* writes fail instead */
     replay.options = &options;
@@ -415,10 +365,18 @@ int main(int argc, char **argv)
     if (options.lost && (replay.ends == NULL)) {
         return replay_ends_failed();
     }
-    status = replay_paths(&replay, &options, argv + optind, count);
+    if (json_open(&replay.json, options.json) != 0) {
+        return REPLAY_FAILED;
+    }
+    json_array(&replay.json, "recordings");
+    status = replay_paths(&replay, &options, argv + first, count);
+    json_end_array(&replay.json);
+    if (json_close(&replay.json) != 0) {
+        status = REPLAY_FAILED;
+    }
     if (options.lost) {
         fputs("\n", stdout);
-        if (ends_print(replay.ends, argv + optind, count) != 0) {
+        if (ends_print(replay.ends, argv + first, count) != 0) {
             return replay_ends_failed();
         }
     }

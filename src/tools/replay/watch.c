@@ -5,6 +5,7 @@
 #include <flow/ctl_wire.h>
 #include <flow/image.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +246,7 @@ static void watch_print_heard(const watch_t *watch, const flow_peer_t *peer)
            (double)(watch->last - heard->time) / 1e9);
 }
 
-static void watch_print(const watch_t *watch, const run_t *run,
+static void watch_print(const watch_t *watch, const run_t *run, json_t *json,
                         uint32_t number, const flow_tx_t *tx,
                         const char *lacks)
 {
@@ -255,6 +256,13 @@ static void watch_print(const watch_t *watch, const run_t *run,
     char                text[64];
 
     text_addr(text, sizeof(text), &addr);
+    json_object(json, NULL);
+    json_count(json, "flow", number);
+    json_text(json, "peer", text);
+    json_text(json, "waits_for", lacks);
+    json_number(json, "blocked_s", (flow->blocked_call == 0) ? NAN :
+                (double)(watch->last - flow->blocked) / 1e9);
+    json_end_object(json);
     printf("flow %u to %s waits for %s\n", number, text, lacks);
     printf("  next %u, limit %u, %u out, %llu refused; ", flow_tx_psn(tx),
            flow_tx_last_limit(tx), flow_tx_outstanding(tx),
@@ -329,8 +337,8 @@ static unsigned watch_why_rx(const watch_t *watch, const run_t *run,
     return found;
 }
 
-unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
-                   uint32_t qpn)
+unsigned watch_why(const watch_t *watch, const run_t *run, json_t *json,
+                   uint32_t flow, uint32_t qpn)
 {
     uint32_t         count = flow_image_tx_count(run->core), i;
     unsigned         found = 0, there = 0; /* of those that are asked for */
@@ -348,7 +356,7 @@ unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
         lacks = watch_lacks(run, tx);
         if (lacks != NULL) {
             ++found;
-            watch_print(watch, run, i, tx, lacks);
+            watch_print(watch, run, json, i, tx, lacks);
         }
     }
     if (flow == 0) {

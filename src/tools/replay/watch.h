@@ -6,6 +6,8 @@
 
 #include "run.h"
 
+#include <command/json.h>
+
 #define WATCH_SOURCES 65536
 
 /* A sending flow. */
@@ -50,9 +52,9 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
 
 /* Prints what each sending flow that cannot go on waits for (flow: only that
  * one; 0: all), and each receiving flow whose sender cannot. Returns how many
- * there are. */
-unsigned watch_why(const watch_t *watch, const run_t *run, uint32_t flow,
-                   uint32_t qpn);
+ * there are. Those of the first kind are items of an array of `json`, too. */
+unsigned watch_why(const watch_t *watch, const run_t *run, json_t *json,
+                   uint32_t flow, uint32_t qpn);
 
 /* The peer of a call, by QPN; 0: of none. */
 uint32_t watch_qpn(const run_t *run, const record_call_t *call);

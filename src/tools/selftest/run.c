@@ -294,8 +294,8 @@ int st_run(info_t *info, const st_run_args_t *args)
                 host_stub_message());
         return 1;
     }
-    if (args->serve >= 0) {
-        err = st_link_serve(args->serve, device, 1, line, &no) ? 1 : 0;
+    if (args->serve != NULL) {
+        err = st_link_serve(atoi(args->serve), device, 1, line, &no) ? 1 : 0;
     } else if (args->listen != NULL) {
         err = st_link_listen(args->listen, device) ? 1 : 0;
     } else {

@@ -10,7 +10,7 @@ typedef struct st_run_args {
     const char *device; /* NULL: the first one */
     const char *only;   /* names of probes; NULL: all */
     int         facts;  /* no measurements */
-    int         serve;  /* a descriptor, of a child of ours; -1: no */
+    const char *serve;  /* a descriptor, of a child of ours; NULL: no */
 } st_run_args_t;
 
 /* The exit status: 0, or 1 if something differs or could not be asked. */

@@ -12,7 +12,7 @@
 #ifndef SRD_SELFTEST_H_
 #define SRD_SELFTEST_H_
 
-#include <tools/json.h>
+#include <command/json.h>
 
 #include "link.h"
 #include "qp.h"

@@ -4,7 +4,7 @@
 
 #include "view.h"
 
-#include <tools/json.h>
+#include <command/json.h>
 
 /* Prints a view as text of at most `lines` lines (0: no limit), under its
  * headline (headline.h). */

@@ -4,7 +4,6 @@
 
 /* The arguments of srd_info --top. */
 typedef struct top_args {
-    int         is_wanted;
     int         once;
     const char *interval; /* seconds, as the user wrote them; NULL: one */
     const char *json;     /* a file, replaced each time; "-": standard output;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reports of srd_info as JSON, written as they come. All functions but
+ * Reports as JSON, written as they come. All functions but
  * json_open do nothing on a json_t that is not open, so callers need not ask.
  */
-#ifndef SRD_INFO_JSON_H_
-#define SRD_INFO_JSON_H_
+#ifndef COMMAND_JSON_H_
+#define COMMAND_JSON_H_
 
 #include <stdio.h>
 

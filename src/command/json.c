@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "json.h"
+#include "options.h"
 
 #include <files/output.h>
 
@@ -25,16 +26,15 @@ int json_open_on(json_t *json, FILE *out, const char *path)
 {
     memset(json, 0, sizeof(*json));
     if (out == NULL) {
-        fprintf(stderr, "srd_info: --json=%s: %s; name a file that can be "
-                "written, or - for standard output\n", path,
-                output_error(errno));
+        options_error("--json=%s: %s; name a file that can be written, or - "
+                      "for standard output", path, output_error(errno));
         return -1;
     }
     json->out  = out;
     json->path = path;
     fputc('{', out);
     json_count(json, "format", 1);
-    json_text(json, "srd_info", PACKAGE_VERSION);
+    json_text(json, options_program(), PACKAGE_VERSION);
     return 0;
 }
 
@@ -61,9 +61,9 @@ int json_close(json_t *json)
     err      |= fclose(json->out);
     json->out = NULL;
     if (err != 0) {
-        fprintf(stderr, "srd_info: --json=%s: not all could be written%s%s; "
-                "make room, or name another file\n", json->path,
-                errno ? ": " : "", errno ? strerror(errno) : "");
+        options_error("--json=%s: not all could be written%s%s; make room, or "
+                      "name another file", json->path, errno ? ": " : "",
+                      errno ? strerror(errno) : "");
     }
     return err ? -1 : 0;
 }
