@@ -26,6 +26,8 @@ dist_pages_DATA    = docs/BENCH.md docs/DESIGN.md docs/EFA-FACTS.md \
                      docs/UCX-VERSIONS.md docs/UD.md
 dist_pictures_DATA = docs/bench/kv.png docs/bench/trace.png
 dist_deploy_DATA   = contrib/deploy/Dockerfile contrib/deploy/README.md \
+                     contrib/deploy/efa-metrics.service \
+                     contrib/deploy/efa-metrics.timer \
                      contrib/deploy/kubernetes.yaml \
                      contrib/deploy/parallelcluster-install.sh \
                      contrib/deploy/parallelcluster.yaml \

@@ -11,11 +11,9 @@ openmpi() {
     local ranks=$1 per_node=$2 tls=$3
     shift 3
     need mpirun
-    # pml/ucx looks for Mellanox names unless told otherwise.
+    # srdrun chooses pml ucx, as a user has it
     local run=(mpirun -np "$ranks" --oversubscribe
-        --mca pml ucx --mca osc ucx --mca btl '^openib,ofi'
-        --mca pml_ucx_tls any --mca pml_ucx_devices any
-        -x "UCX_TLS=$tls")
+        --mca osc ucx --mca btl '^openib,ofi' -x "UCX_TLS=$tls")
     [ "$(id -u)" -ne 0 ] || run+=(--allow-run-as-root)
     # Open MPI leaks at its end; that is not what is tested.
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/top.sh
 . "$TEST_DIR/top.sh"
+# shellcheck source=test/commands.sh
+. "$TEST_DIR/commands.sh"
 # shellcheck source=test/info_python.sh
 . "$TEST_DIR/info_python.sh"
 set -u
@@ -79,6 +81,7 @@ shows() {
         fail "status $?"
     cat "$OUT"
     local line
+    export OUT
     for line in '^device rdmap0s6$' '^  place +PCI 0000:00:06.0, ' \
         '^  GID +fe80:' '^  capabilities .*RDMA read,.* SRD, UD$' \
         '^  messages +to 8928 B' '^UCX +1\.[0-9]+\.[0-9]+ in /' \
@@ -457,55 +460,10 @@ page_readme() {
     grep -Eq '^Final: +10000 ' "$OUT" || fail "no result of ucx_perftest"
 }
 
-# habit PROGRAM WRONG NEAR: -h and --help, -V and --version, and one line with the
-# nearest for a word that is none.
-habit() {
-    local program=$1 name=${1##*/} said
-    "$program" -h >"$OUT.h" && "$program" --help >"$OUT" || fail "$name -h, --help: status $?"
-    cmp "$OUT.h" "$OUT" || fail "$name -h and --help differ"
-    head -n 1 "$OUT" | grep "^Usage: $name " || fail "$name --help: its usage"
-    grep -Eq '^  -h, --help' "$OUT" && grep -Eq '^  -V, --version ' "$OUT" ||
-        fail "$name --help lists not all"
-    [ "$("$program" -V)" = "$("$program" --version)" ] && "$program" -V |
-        grep -E "^$name [0-9]+\.[0-9]+" || fail "$name -V"
-    said=$("$program" "$2" 2>&1 >/dev/null)
-    [ $? = 2 ] || fail "$name $2: not status 2"
-    grep -E "^$name: unknown [a-z]+ '$2': is $3 meant\?.*$name.* --help" <<<"$said" &&
-        [ "$(grep -c . <<<"$said")" = 1 ] || fail "$name $2: $said"
-}
-
-# One habit of all programs.
-habits() {
-    local OUT=$CHECK_LOG.out
-    habit "$BUILD/bin/srd_info" --chekc --check
-    habit "$BUILD/bin/srd_replay" --utnil --until
-    habit "$BUILD/bin/efasim" rnu run
-    habit "$BUILD/bin/efapci" --lss --loss
-    habit "$BUILD/bin/srdrun" --print --print-path
-    habit "$BUILD/sbin/srd_systemwide" on enable
-}
-
-# ucx-efa-srd(7) has each variable that UCX knows of the module.
-page_variables() {
-    need ucx_info
-    local name count=0
-    "$EFASIM" run --fabric "t$$" -- "$SRDRUN" ucx_info -c >"$CHECK_LOG.out" || fail "ucx_info"
-    for name in $(grep -oE '^UCX_(SRD|EFA)_[A-Z_]+' "$CHECK_LOG.out"); do
-        case $name in
-        *_UD_TX_QUEUE_LEN | *_UD_RX_* | *_UD_WINDOW | *_UD_MAX_AH) continue ;; # as srd's
-        *_MAX_NUM_EPS | *_ALLOC | *_FAILURE) continue ;; # UCX's own
-        esac
-        grep -qx "\.B $name" "$BUILD/ucx-efa-srd.7" || fail "$name is not in the page"
-        count=$((count + 1))
-    done
-    at_least variables $count 20
-    ! command -v groff >/dev/null ||
-        [ -z "$(groff -man -ww -Tutf8 "$BUILD/ucx-efa-srd.7" 2>&1 >/dev/null)" ] ||
-        fail "the page is malformed"
-}
-
 suite_run() {
     check info_all_ok 30 all_ok
+    check info_map 30 map_of
+    check info_counters 30 counters
     check info_habits 30 habits
     check info_page_variables 30 page_variables
     check info_shows 30 shows

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """efa_top_prom.py JSON_FILE PROM_FILE
 
-Turns what `srd_info --top --json JSON_FILE` wrote into text for the textfile collector of
-Prometheus' node_exporter. For example each 15 seconds:
+Turns what `srd_info --top` or `srd_info --counters=0` wrote by --json JSON_FILE into text for
+the textfile collector of Prometheus' node_exporter. contrib/deploy has a unit and a timer for
+the devices; for the peers of a user's processes, in the job:
 
     srd_info --top --json /run/efa/top.json &&
         efa_top_prom.py /run/efa/top.json /var/lib/node_exporter/efa_top.prom
@@ -29,6 +30,15 @@ def labels(item, *names):
 
 def lines(top):
     """Each metric with its type, then its samples."""
+    devices = top.get('devices', ())
+    for name in sorted({name for one in devices for name in one['counters']}):
+        yield f'# TYPE efa_device_{name}_total counter'
+        for one in devices:
+            if name in one['counters']:
+                where = json.dumps(one['name'])
+                yield f'efa_device_{name}_total{{device={where}}} {one["counters"][name]}'
+    if 'peers' not in top:
+        return
     for name in PEER:
         yield f'# TYPE efa_peer_{name} gauge'
         for peer in top['peers']:
@@ -46,7 +56,7 @@ def main(source, target):
             top = json.load(file)
     except (OSError, ValueError) as error:
         sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
-                 f'--top --json {source}" writes it')
+                 f'--top --json {source}" or "--counters=0" writes it')
     with open(target + '.new', 'w', encoding='ascii') as file:
         file.write('\n'.join(lines(top)) + '\n')
     os.replace(target + '.new', target)

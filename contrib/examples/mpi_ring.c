@@ -3,10 +3,9 @@
  * MPI over SRD: each rank sends to the next one, every byte is compared.
  *
  *     mpicc contrib/examples/mpi_ring.c -o mpi_ring
- *     mpirun -np 2 --mca pml ucx --mca pml_ucx_tls any
- *         --mca pml_ucx_devices any -x UCX_TLS=srd,sm,self srdrun ./mpi_ring
+ *     mpirun -np 2 -x UCX_TLS=srd,sm,self srdrun ./mpi_ring
  *
- * (one line). -x UCX_LOG_LEVEL=info ends each rank with the number of messages
+ * -x UCX_LOG_LEVEL=info ends each rank with the number of messages
  * that went over srd.
  */
 #include <mpi.h>

@@ -61,6 +61,19 @@ int info_read(const info_t *info, const char *path, char *text, size_t size)
     return 0;
 }
 
+void info_devices(info_t *info, char *why, size_t size)
+{
+    info->verbs = efa_verbs_get(why, size);
+    if ((info->verbs != NULL) &&
+        (efa_device_list(info->verbs, &info->devices, &info->device_count) ==
+         UCS_OK) && (info->device_count == 0)) {
+        efa_device_explain_none(why, size);
+    }
+    if (info->device_count > INFO_DEVICES_MAX) {
+        info->device_count = INFO_DEVICES_MAX;
+    }
+}
+
 int info_exists(const info_t *info, const char *path)
 {
     char full[PATH_MAX];

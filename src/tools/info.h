@@ -57,6 +57,9 @@ void info_report(info_t *info, info_level_t level, const char *name,
  * end. 0, or -1. */
 int info_read(const info_t *info, const char *path, char *text, size_t size);
 
+/* Lists the devices; of none, @why. */
+void info_devices(info_t *info, char *why, size_t size);
+
 /* Nonzero if UCX can use the transport that alone was pinged. */
 static inline int info_is_usable(const probe_t *probe)
 {
@@ -111,6 +114,27 @@ int python_run(info_t *info, const char *python, const char *tls);
  * that is open. */
 void data_path_describe(info_t *info, efa_device_t *device, char *text,
                         size_t size);
+
+/* map.c: which EFAs a rank or GPU of this host uses, for UCX_NET_DEVICES.
+ * @ranks: on this host; 0: as many as devices. @what "export": the lines of
+ * this process, for a shell. The status of the program. */
+int map_run(info_t *info, const char *what, unsigned ranks);
+
+/* counters.c: the traffic of each EFA within @seconds; 0: since it is there.
+ * The status of the program. */
+int counters_run(info_t *info, unsigned seconds);
+
+/* places.c: a GPU, and how many steps up the tree of PCI it meets each device:
+ * the nearest has the fewest; UINT_MAX: unknown. */
+typedef struct places_gpu {
+    char     bdf[32];
+    unsigned steps[INFO_DEVICES_MAX];
+} places_gpu_t;
+
+/* The GPUs of this host, @max of them at most; 0 also where srd_info has no
+ * hwloc. @bdfs: PCI addresses of @count devices, "" if unknown. */
+unsigned places_gpus(char (*const bdfs)[32], unsigned count,
+                     places_gpu_t *gpus, unsigned max);
 
 /* places.c: "NUMA node 0, CPUs 0-7, near GPU 0000:10:1c.0" for the device with
  * PCI address @bdf ("" if unknown). */

@@ -9,9 +9,11 @@ bin_srd_info_SOURCES = \
 	src/tools/check_memory.c \
 	src/tools/check_mpi.c \
 	src/tools/check_ucx.c \
+	src/tools/counters.c \
 	src/tools/data_path.c \
 	src/tools/host_stub.c \
 	src/tools/info.c src/tools/info.h \
+	src/tools/map.c \
 	src/tools/places.c \
 	src/tools/plan.c src/tools/plan.h \
 	src/tools/probe.c src/tools/probe.h \

@@ -18,6 +18,8 @@
 #include <hwloc.h>
 #endif
 
+#define PLACES_CONSOLE_VENDOR 0x1a03 /* ASPEED */
+
 /* A sysfs attribute of PCI function @bdf, where libibverbs looks. */
 static int pci_attribute(const info_t *info, const char *bdf, const char *name,
                          char *text, size_t size)
@@ -40,41 +42,116 @@ static int pci_attribute(const info_t *info, const char *bdf, const char *name,
 }
 
 #ifdef HAVE_HWLOC
+static int places_load(hwloc_topology_t *topology)
+{
+    if (hwloc_topology_init(topology) != 0) {
+        return -1;
+    }
+    hwloc_topology_set_io_types_filter(*topology,
+                                       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(*topology) != 0) {
+        hwloc_topology_destroy(*topology);
+        return -1;
+    }
+    return 0;
+}
+
+/* Display adapters: a server's console chip is one, too. */
+static int places_is_gpu(hwloc_obj_t device)
+{
+    return (device->attr->pcidev.class_id >> 8) == 0x03;
+}
+
+static void places_bdf(hwloc_obj_t device, char *bdf, size_t size)
+{
+    const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
+
+    snprintf(bdf, size, "%04x:%02x:%02x.%01x", pci->domain, pci->bus, pci->dev,
+             pci->func);
+}
+
 /* Appends the GPUs that share the device's nearest place but the machine. */
 static void places_near(const char *bdf, char *text, size_t size)
 {
     hwloc_topology_t topology;
     hwloc_obj_t device, place, gpu = NULL;
+    char other[32];
 
-    if (hwloc_topology_init(&topology) != 0) {
+    if (places_load(&topology) != 0) {
         return;
     }
-    hwloc_topology_set_io_types_filter(topology,
-                                       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (hwloc_topology_load(topology) == 0) {
-        device = hwloc_get_pcidev_by_busidstring(topology, bdf);
-        place  = (device == NULL) ? NULL :
-                 hwloc_get_non_io_ancestor_obj(topology, device);
-        while ((place != NULL) &&
-               ((gpu = hwloc_get_next_pcidev(topology, gpu)) != NULL)) {
-            const struct hwloc_pcidev_attr_s *pci = &gpu->attr->pcidev;
-
-            if (((pci->class_id >> 8) == 0x03) && (gpu != device) &&
-                (hwloc_get_non_io_ancestor_obj(topology, gpu) == place)) {
-                snprintf(text + strlen(text), size - strlen(text),
-                         ", near GPU %04x:%02x:%02x.%01x%s",
-                         pci->domain, pci->bus, pci->dev, pci->func,
-                         (gpu->parent == device->parent) ?
-                                 " (behind one bridge)" : "");
-            }
+    device = hwloc_get_pcidev_by_busidstring(topology, bdf);
+    place  = (device == NULL) ? NULL :
+             hwloc_get_non_io_ancestor_obj(topology, device);
+    while ((place != NULL) &&
+           ((gpu = hwloc_get_next_pcidev(topology, gpu)) != NULL)) {
+        if (places_is_gpu(gpu) && (gpu != device) &&
+            (hwloc_get_non_io_ancestor_obj(topology, gpu) == place)) {
+            places_bdf(gpu, other, sizeof(other));
+            snprintf(text + strlen(text), size - strlen(text),
+                     ", near GPU %s%s", other,
+                     (gpu->parent == device->parent) ? " (behind one bridge)" :
+                                                       "");
         }
     }
     hwloc_topology_destroy(topology);
+}
+
+/* Steps up from the GPU to what is above the device, too. */
+static unsigned places_steps(hwloc_obj_t gpu, hwloc_obj_t device)
+{
+    unsigned steps = 0;
+    hwloc_obj_t above, other;
+
+    for (above = gpu; (above != NULL) && (device != NULL);
+         above = above->parent, ++steps) {
+        for (other = device; other != NULL; other = other->parent) {
+            if (other == above) {
+                return steps;
+            }
+        }
+    }
+    return UINT_MAX;
+}
+
+unsigned places_gpus(char (*const bdfs)[32], unsigned count,
+                     places_gpu_t *gpus, unsigned max)
+{
+    hwloc_topology_t topology;
+    hwloc_obj_t gpu = NULL;
+    unsigned found = 0, i;
+
+    if (places_load(&topology) != 0) {
+        return 0;
+    }
+    while ((found < max) &&
+           ((gpu = hwloc_get_next_pcidev(topology, gpu)) != NULL)) {
+        if (!places_is_gpu(gpu) || (gpu->attr->pcidev.vendor_id ==
+                                    PLACES_CONSOLE_VENDOR)) {
+            continue;
+        }
+        places_bdf(gpu, gpus[found].bdf, sizeof(gpus[found].bdf));
+        for (i = 0; i < count; ++i) {
+            gpus[found].steps[i] = places_steps(
+                    gpu, (bdfs[i][0] == '\0') ? NULL :
+                    hwloc_get_pcidev_by_busidstring(topology, bdfs[i]));
+        }
+        ++found;
+    }
+    hwloc_topology_destroy(topology);
+    return found;
 }
 #else
 static void places_near(const char *bdf, char *text, size_t size)
 {
     (void)bdf, (void)text, (void)size;
+}
+
+unsigned places_gpus(char (*const bdfs)[32], unsigned count,
+                     places_gpu_t *gpus, unsigned max)
+{
+    (void)bdfs, (void)count, (void)gpus, (void)max;
+    return 0;
 }
 #endif
 

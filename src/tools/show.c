@@ -81,12 +81,7 @@ static void show_devices(info_t *info)
     char why[INFO_TEXT_MAX];
     unsigned i;
 
-    info->verbs = efa_verbs_get(why, sizeof(why));
-    if ((info->verbs != NULL) &&
-        (efa_device_list(info->verbs, &info->devices, &info->device_count) ==
-         UCS_OK) && (info->device_count == 0)) {
-        efa_device_explain_none(why, sizeof(why));
-    }
+    info_devices(info, why, sizeof(why));
     json_array(&info->json, "devices");
     for (i = 0; i < info->device_count; ++i) {
         show_device(info, info->devices[i]);

@@ -24,6 +24,9 @@ typedef struct arguments {
     const char    *python; /* NULL: not asked for */
     int           selftest;
     st_run_args_t test;
+    const char    *map; /* NULL: not asked for */
+    uint64_t      map_ranks;
+    const char    *counters; /* NULL: not asked for */
     int           plan;
     plan_args_t   job;
     int           top;
@@ -48,6 +51,21 @@ static const option_row_t rows[] = {
      .help = "Read DIR/proc, DIR/sys and DIR/etc, such as the host's in a "
              "container (default: /; for libibverbs set SYSFS_PATH=DIR/sys, "
              "too)"},
+
+    {.name = "counters", .arg = "[=SECONDS]", .usual = "1", .at = AT(counters),
+     .is_report = 1,
+     .help = "Show how many bytes each EFA of this host moved within so many "
+             "seconds, for all programs; 0: since it is there. --all: each "
+             "counter"},
+    {.name = "map", .arg = "[=export]", .usual = "text", .at = AT(map),
+     .is_report = 1,
+     .help = "Show the EFAs nearest to each GPU, or else an equal share for "
+             "each rank, as UCX_NET_DEVICES and rails; export: the lines of "
+             "this rank, for eval"},
+    {.name = "map-ranks", .arg = "N", .at = AT(map_ranks), .min = 1,
+     .max = PLAN_RANKS_MAX, .needs = "map",
+     .help = "Share the EFAs among N ranks of this host, whatever GPUs it "
+             "has"},
 
     {.help = "UCX of Python packages"},
     {.name = "python", .arg = "[=PYTHON]", .usual = "python3",
@@ -129,8 +147,10 @@ static int arguments_check(arguments_t *arguments, int argc, char **argv)
 {
     int next = options_parse(&options, arguments, argc, argv);
 
-    if ((arguments->python != NULL) && (next < argc)) {
+    if ((next < argc) && (arguments->python != NULL)) {
         arguments->python = argv[next++]; /* --python PYTHON */
+    } else if ((next < argc) && (arguments->counters != NULL)) {
+        arguments->counters = argv[next++]; /* --counters SECONDS */
     }
     if (next < argc) {
         options_error("nothing is expected after the options: '%s'; --help "
@@ -268,6 +288,16 @@ static int run_check(info_t *info)
 static int run(info_t *info, const arguments_t *arguments)
 {
     char tls[PROBE_TEXT_MAX];
+    uint64_t seconds;
+
+    if (arguments->map != NULL) {
+        return map_run(info, arguments->map, (unsigned)arguments->map_ranks);
+    }
+    if (arguments->counters != NULL) {
+        return (options_number("--counters", arguments->counters, 0, 86400,
+                               &seconds) != 0) ? OPTIONS_EXIT_USAGE :
+               counters_run(info, (unsigned)seconds);
+    }
 
     if (arguments->python != NULL) {
         return python_run(info, arguments->python,

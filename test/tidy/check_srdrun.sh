@@ -55,7 +55,14 @@ expect arguments 0 '<a><b c><><\*><$x><--version>' "$run" \
 expect double_dash 0 'x' "$run" -- echo x
 expect exit_status 7 '' "$run" sh -c 'exit 7'
 variables='env | grep -E "^(UCX|EFA|FI|OMPI|LD_LIBRARY)_" | sort'
-expect environment 0 "$(sh -c "$variables")" "$run" sh -c "$variables"
+expect environment 0 "$({ sh -c "$variables"
+    printf 'OMPI_MCA_pml_ucx_%s=any\n' devices tls; } | sort)" \
+    env -u OMPI_MCA_pml_ucx_tls -u OMPI_MCA_pml_ucx_devices "$run" sh -c "$variables"
+pml='echo "$OMPI_MCA_pml,$OMPI_MCA_pml_ucx_tls"'
+expect mpi 0 'ucx,any' env UCX_TLS=sm,srd "$run" sh -c "$pml"
+expect mpi_other 0 ',any' env UCX_TLS=sm,tcp "$run" sh -c "$pml"
+expect mpi_users 0 'ob1,ib' env UCX_TLS=ud OMPI_MCA_pml=ob1 OMPI_MCA_pml_ucx_tls=ib \
+    "$run" sh -c "$pml"
 expect version 0 'srdrun [0-9]*.[0-9]*' "$run" --version
 expect help 0 'Usage: srdrun *' "$run" --help
 expect no_command 2 'srdrun: no command given*' "$run"
