@@ -309,3 +309,51 @@ top_sleeper() {
     : >"$SLEEPER_UNTIL"
     wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
 }
+
+# top_names HEADLINE HOW OPTION...: six ranks hang in this way (test/apps/mpi_hang.c)
+# amidst an all-to-all, and the first line is, in a while, of this pattern.
+top_names() {
+    local want=$1 how=$2 job last
+    shift 2
+    EFASIM_OPTIONS=(--timeout-ms 600000 "$@")
+    TOP_PIDS=()
+    rm -f "$CHECK_LOG.out" # of the job before
+    (openmpi 6 1 srd,self "$BUILD/test/mpi_hang" "$how") >"$CHECK_LOG.out" 2>&1 &
+    job=$!
+    trap 'kill -9 "${TOP_PIDS[@]}" 2>/dev/null; kill $job 2>/dev/null' EXIT
+    until grep -qs '^hangs$' "$CHECK_LOG.out"; do
+        kill -0 "$job" || fail "$how: it ended: $(tail -n 5 "$CHECK_LOG.out")"
+        sleep 0.1
+    done
+    top_json
+    mapfile -t TOP_PIDS < <(python3 -c '
+import json, sys
+print(*(one["pid"] for one in sorted(
+    (one for one in json.load(sys.stdin)["interfaces"] if one["program"] == "mpi_hang"),
+    key=lambda one: -one["rank"])), sep="\n")' <"$CHECK_LOG.json")
+    [ ${#TOP_PIDS[@]} = 6 ] || fail "$how: ${#TOP_PIDS[@]} processes"
+    last=${TOP_PIDS[0]}
+    [ "$how" != stop ] || kill -STOP "$last"
+    until top_json && grep -aqE "\"headline\": \"${want/PID/$last}" "$CHECK_LOG.json"; do
+        kill -0 "$job" || fail "$how: it ended: $(tail -n 5 "$CHECK_LOG.out")"
+    done
+    grep -a '"headline"' "$CHECK_LOG.json"
+    kill -9 "${TOP_PIDS[@]}"
+    wait "$job"
+    trap - EXIT
+}
+
+# A job that hangs: the first line alone tells the cause.
+top_hangs() {
+    need python3 test/mpi_hang
+    local plan=$CHECK_LOG.plan
+    echo 'after 2000 partition 0,1,2,3,4 5' >"$plan"
+    top_names 'rank 5 .process PID, mpi_hang. is stopped; [1-5] ranks? wait' stop
+    top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; last traffic' loop
+    top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; 1 rank waits;' buffers
+    top_names '6 ranks poll, and nothing has moved for .*not sent, or not received' send
+    top_names ".* stalls [1-6] ranks?, waiting for its receiver's buffers" cut \
+        --inject send:10:1000000000:3000
+    top_names 'the network to .*, rank 5 does not answer: [2-5] ranks have waited' cut \
+        --plan "$plan"
+}

@@ -26,7 +26,7 @@ LINES = 200
 WIDE = 200
 # Ours, whatever else runs on this host.
 PREFIX = b'\xfd\x5e' + bytes(12)
-LINE = re.compile(r'^fd5e::.*', re.M)
+LINE = re.compile(r'^fd5e::\S+ +-? *\d+ .*', re.M)
 # Each column's largest value is another peer's; key: its place in a line.
 KEYS = {'m': 3, 'b': 5, 's': 6, 'r': 7, 'l': 8, 'd': 9, 'o': 10}
 UNITS = {'K': 1e3, 'M': 1e6}
@@ -48,12 +48,12 @@ def page(rows, rank=3, quiet=0):
     """As base_top_page.h has it; without traffic for `quiet` seconds."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     count = len(rows) // 56
-    head = struct.pack('<IIiIQQIIII16s64s32s32s8s', 0, os.getpid(), rank, 77,
-                       now, now - quiet * 10**9, count, 0, 1, count, gid(rank),
+    head = struct.pack('<IIiIQQQIIII16s64s32s32s8s', 0, os.getpid(), rank, 77,
+                       now, now - quiet * 10**9, now, count, 0, 1, count, gid(rank),
                        b'here', b'program', b'rdmap0s6', b'srd') + bytes(8 * 24)
     size = 16 + len(head) + 64 * 56
     head = struct.pack('<I', size) + head[4:]
-    return whole(b'EFATOP 1' + bytes(8) + head + rows.ljust(64 * 56, b'\0'))
+    return whole(b'EFATOP 2' + bytes(8) + head + rows.ljust(64 * 56, b'\0'))
 
 
 def gid(rank):
@@ -99,8 +99,8 @@ def states(program):
 
     others = []
     try:
-        others.append(other(4, 3600))
-        lone = other(7, 7200)
+        others.append(other(4, 360))
+        lone = other(7, 720)
         others.append(lone)  # nobody waits for it: others come first
         time.sleep(2)
         os.kill(lone, signal.SIGSTOP)
@@ -109,8 +109,8 @@ def states(program):
             b''.join(wait(PREFIX + bytes([2, peer]), 3000000 + peer) for peer in range(22))
         threading.Thread(target=keep, args=(show(page(rows)), rows), daemon=True).start()
         first(others[0], 4, 'sleeps')
-        others.append(other(5, 3600, False))
-        others.append(other(6, 3600))
+        others.append(other(5, 360, False))
+        others.append(other(6, 360))
         time.sleep(3)
         first(others[2], 5, 'does not answer')
         os.kill(others[0], signal.SIGSTOP)

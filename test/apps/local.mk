@@ -40,15 +40,19 @@ test_mpi_sources = $(srcdir)/test/apps/mpi_check.c \
 test_mpi_headers = $(srcdir)/test/apps/mpi_check.h \
                    $(srcdir)/test/apps/fill.h
 if HAVE_MPI
-check_DATA += test/mpi_check
+check_DATA += test/mpi_check test/mpi_hang
 endif
+test/mpi_hang: $(srcdir)/test/apps/mpi_hang.c
+	@$(MKDIR_P) test
+	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -o $@ $<
 test/mpi_check: $(test_mpi_sources) $(test_mpi_headers)
 	@$(MKDIR_P) test
 	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) $(SANITIZE_CFLAGS) -O2 -g -o $@ \
 	    $(test_mpi_sources)
-EXTRA_DIST += test/apps/mpi_check.c test/apps/mpi_check.h \
+EXTRA_DIST += test/apps/mpi_hang.c test/apps/mpi_check.c \
+              test/apps/mpi_check.h \
               test/apps/mpi_window.c test/apps/mpi_flood.c
-CLEANFILES += test/mpi_check
+CLEANFILES += test/mpi_check test/mpi_hang
 
 # Built by suites efasim and uct and contrib/ci/anyone.sh.
 EXTRA_DIST += test/apps/verbs_threads.c test/apps/refuse_ns.c \

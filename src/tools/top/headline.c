@@ -9,6 +9,9 @@
  * as programs do. */
 #define HEADLINE_IDLE 1.0
 
+/* Processes that polled for so many seconds in vain hang, s. */
+#define HEADLINE_QUIET 3.0
+
 /* A process: the worst state of its interfaces. */
 typedef struct headline_process {
     const pages_one_t *one; /* any of its pages */
@@ -122,13 +125,62 @@ static void headline_say(const headline_process_t *worst, unsigned more,
              worst->idle);
 }
 
+/* The processes that poll while nothing moves, of ranks alone if there are any.
+ */
+static unsigned headline_count_pollers(const view_t *view, int ranks,
+                                       double *idle)
+{
+    headline_process_t process;
+    unsigned           next = 0, count = 0;
+
+    *idle = -1;
+    while (next < view->pages->count) {
+        process = headline_process(view->pages, &next);
+        if ((process.state == VIEW_POLLS) &&
+            (process.idle > HEADLINE_QUIET) &&
+            (!ranks || (process.one->page.rank >= 0))) {
+            ++count;
+            *idle = ((*idle < 0) || (process.idle < *idle)) ? process.idle :
+                                                              *idle;
+        }
+    }
+    return count;
+}
+
+static unsigned headline_pollers(const view_t *view)
+{
+    double idle;
+
+    return headline_count_pollers(view, 0, &idle);
+}
+
+/* Nobody waits for the network, and nothing moves. */
+static void headline_program(const view_t *view, char *text)
+{
+    double   idle;
+    unsigned count = headline_count_pollers(view, 1, &idle);
+    int      ranks = count > 0;
+    char     pollers[32];
+
+    if (!ranks) {
+        count = headline_count_pollers(view, 0, &idle);
+    }
+    if (count < 2) {
+        return;
+    }
+    headline_count(pollers, count, ranks);
+    snprintf(text, HEADLINE_LENGTH,
+             "%s poll, and nothing has moved for %.1f s: what they wait for "
+             "was not sent, or not received, by the program", pollers, idle);
+}
+
 /* `waits` are room for all waits. */
 static void headline_worst(const view_t *view, const view_wait_t **waits,
                            char *text)
 {
     headline_process_t process, worst = {NULL, VIEW_POLLS, 0, 0};
     unsigned           count = 0, more = 0, next = 0, i;
-    int                order;
+    int                order, is_quiet = headline_pollers(view) > 0;
     char               waiters[48], most[48] = "";
 
     for (i = 0; i < view->wait_count; ++i) {
@@ -140,13 +192,16 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
     qsort(waits, count, sizeof(*waits), headline_compare_waits);
     while (next < view->pages->count) {
         process = headline_process(view->pages, &next);
-        if (process.state < VIEW_SLEEPS) {
+        if (process.state < VIEW_AWAY) {
             continue;
         }
         process.is_awaited = headline_waiters(waits, count, process.one,
                                               waiters) > 0;
         if ((process.state == VIEW_SLEEPS) &&
             (!process.is_awaited || (process.idle < HEADLINE_IDLE))) {
+            continue;
+        }
+        if ((process.state == VIEW_AWAY) && !process.is_awaited && !is_quiet) {
             continue;
         }
         order = headline_order(&process, &worst);
@@ -161,9 +216,15 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
     }
 }
 
-/* Names the host that stalls `count` processes; if a single peer of that host
- * does, also its rank, process and state. */
-static void headline_host(const view_t *view, const char *host,
+/* Its receiver does not read, or has no buffers, for most of a second. */
+static int headline_is_stalled(const base_top_row_t *row)
+{
+    return view_is_stalled(row) || (row->refused > BASE_TOP_SHARE / 2);
+}
+
+/* Names the host of `most` that stalls so many processes, and why; if a single
+ * peer of that host does, also its rank, process and state. */
+static void headline_host(const view_t *view, const view_wait_t *most,
                           const char *stalled, char *text)
 {
     const view_peer_t *peer = NULL;
@@ -171,12 +232,14 @@ static void headline_host(const view_t *view, const char *host,
     int                used;
 
     for (i = 0; i < view->peer_count; ++i) {
-        if ((view->peers[i].stalls > 0) && !strcmp(view->peers[i].host, host)) {
+        if (((view->peers[i].stalls > 0) || (view->peers[i].refused > 0.5)) &&
+            !strcmp(view->peers[i].host, most->host)) {
             peer = &view->peers[i];
             ++peers;
         }
     }
-    used = snprintf(text, HEADLINE_LENGTH, "%s stalls %s", host, stalled);
+    used = snprintf(text, HEADLINE_LENGTH, "%s stalls %s, waiting for %s",
+                    most->host, stalled, view_reason(most));
     if (peers != 1) {
         return;
     }
@@ -201,7 +264,7 @@ static void headline_stalls(const view_t *view, const view_wait_t **stalls,
     char               stalled[32];
 
     for (i = 0; i < view->wait_count; ++i) {
-        if (view_is_stalled(view->waits[i].row)) {
+        if (headline_is_stalled(view->waits[i].row)) {
             stalls[count++] = &view->waits[i];
             ranks          &= view->waits[i].who->page.rank >= 0;
         }
@@ -220,8 +283,65 @@ static void headline_stalls(const view_t *view, const view_wait_t **stalls,
     }
     if (most != NULL) {
         headline_count(stalled, best, ranks);
-        headline_host(view, most->host, stalled, text);
+        headline_host(view, most, stalled, text);
     }
+}
+
+/* By host and rank that do not answer, then by process. */
+static int headline_compare_network(const void *first, const void *second)
+{
+    const view_wait_t *a = *(const view_wait_t *const*)first;
+    const view_wait_t *b = *(const view_wait_t *const*)second;
+    int                order = strcmp(a->host, b->host);
+
+    if (order == 0) {
+        order = (a->rank > b->rank) - (a->rank < b->rank);
+    }
+    return (order != 0) ? order : headline_by_pid(a->who, b->who);
+}
+
+/* The peer that most processes get no answer from; `waits` as above. */
+static void headline_network(const view_t *view, const view_wait_t **waits,
+                             char *text)
+{
+    const view_wait_t *most  = NULL, *one;
+    unsigned           count = 0, run = 0, best = 0, i;
+    double             age   = 0;
+    int                ranks = 1;
+    char               waiting[32], rank[32] = "";
+
+    for (i = 0; i < view->wait_count; ++i) {
+        if (view_is_unanswered(&view->waits[i])) {
+            waits[count++] = &view->waits[i];
+            ranks         &= view->waits[i].who->page.rank >= 0;
+        }
+    }
+    qsort(waits, count, sizeof(*waits), headline_compare_network);
+    for (i = 0; i < count; ++i) {
+        one = waits[i];
+        if ((i > 0) && !strcmp(one->host, waits[i - 1]->host) &&
+            (one->rank == waits[i - 1]->rank)) {
+            run += one->who->pid != waits[i - 1]->who->pid;
+        } else {
+            run = 1;
+        }
+        age = (one->row->age > age) ? one->row->age : age;
+        if (run > best) {
+            best = run;
+            most = one;
+        }
+    }
+    if (most == NULL) {
+        return;
+    }
+    headline_count(waiting, best, ranks);
+    if (most->rank >= 0) {
+        snprintf(rank, sizeof(rank), ", rank %d", most->rank);
+    }
+    snprintf(text, HEADLINE_LENGTH,
+             "the network to %s%s does not answer: %s %s waited, up to %.1f s, "
+             "for completions; it is cut, or that host is down", most->host,
+             rank, waiting, (best == 1) ? "has" : "have", age / 1000);
 }
 
 int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
@@ -234,7 +354,13 @@ int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
     }
     headline_worst(view, waits, text);
     if (text[0] == '\0') {
+        headline_network(view, waits, text);
+    }
+    if (text[0] == '\0') {
         headline_stalls(view, waits, text);
+    }
+    if (text[0] == '\0') {
+        headline_program(view, text);
     }
     free(waits);
     return 0;

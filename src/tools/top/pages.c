@@ -77,7 +77,8 @@ static int pages_load(int fd, base_top_page_t *page, unsigned *pauses)
 
     if (!pages_whole(fd, page, pauses) || (page->size != sizeof(*page)) ||
         memcmp(page->magic, BASE_TOP_MAGIC, sizeof(page->magic)) ||
-        (page->rows > BASE_TOP_ROWS) || (page->moved > page->written)) {
+        (page->rows > BASE_TOP_ROWS) || (page->moved > page->written) ||
+        (page->progressed > page->written)) {
         return 0;
     }
     pages_clean(page->host, sizeof(page->host));
@@ -177,6 +178,7 @@ static void pages_times(pages_one_t *one, const pages_t *pages)
     uint64_t written = one->page.written;
 
     one->idle = (double)(written - one->page.moved) / 1e9;
+    one->away = (double)(written - one->page.progressed) / 1e9;
     one->age  = (written < pages->when) ?
                         (double)(pages->when - written) / 1e9 :
                         0;

@@ -24,6 +24,7 @@ typedef struct pages_one {
                                than 0: unknown */
     double          age;    /* seconds since the page was written */
     double          idle;   /* seconds without traffic before that */
+    double          away;   /* likewise, without a call of progress */
 } pages_one_t;
 
 typedef struct pages {

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define VIEW_LONG 0.1  /* shortest wait that is shown, s */
+#define VIEW_AWAY_S  3.0 /* without progress: longer than two looks, s */
+#define VIEW_NET_S   2.0 /* a device that answers does so before, s */
 #define VIEW_IDLE 0.02 /* share of a CPU below which a process "sleeps" */
 
 /* One row of one page. */
@@ -69,13 +71,18 @@ view_state_t view_state(const pages_one_t *one)
     if ((one->cpu >= 0) && (one->cpu < VIEW_IDLE)) {
         return VIEW_SLEEPS;
     }
+    if (one->away > VIEW_AWAY_S) {
+        return VIEW_AWAY;
+    }
     return (one->idle < 1) ? VIEW_WORKS : VIEW_POLLS;
 }
 
 const char *view_does(const pages_one_t *one)
 {
     static const char *const words[] = {[VIEW_WORKS]   = "works",
-                                        [VIEW_POLLS]   = "computes or polls",
+                                        [VIEW_POLLS]   = "polls",
+                                        [VIEW_AWAY]    =
+                                                "computes, outside of UCX",
                                         [VIEW_SLEEPS]  = "sleeps",
                                         [VIEW_SILENT]  = "does not answer",
                                         [VIEW_STOPPED] = "is stopped"};
@@ -83,6 +90,21 @@ const char *view_does(const pages_one_t *one)
 
     return ((state == VIEW_POLLS) && (one->cpu < 0)) ? "moves nothing" :
                                                        words[state];
+}
+
+int view_is_unanswered(const view_wait_t *wait)
+{
+    int is_out = (wait->row->wait == FLOW_LOOK_SENT) ||
+                 (wait->row->wait == FLOW_LOOK_FREE) ||
+                 (wait->row->wait == FLOW_LOOK_HELLO);
+    unsigned i;
+
+    for (i = 0; i < wait->who->page.rows; ++i) {
+        is_out &= wait->who->page.row[i].refused == 0; /* that is an answer */
+    }
+    return is_out && (wait->row->age > VIEW_NET_S * 1000) &&
+           (view_state(wait->who) <= VIEW_POLLS) &&
+           ((wait->local == NULL) || (view_state(wait->local) < VIEW_AWAY));
 }
 
 const char *view_reason(const view_wait_t *wait)

@@ -68,12 +68,17 @@ const char *view_reason(const view_wait_t *wait);
 typedef enum view_state {
     VIEW_WORKS,
     VIEW_POLLS,
+    VIEW_AWAY, /* it runs, and does not call progress */
     VIEW_SLEEPS,
     VIEW_SILENT,
     VIEW_STOPPED
 } view_state_t;
 
 view_state_t view_state(const pages_one_t *one);
+
+/* Whether it waits for what the peer's device does by itself: the network or
+ * that device does not answer. */
+int view_is_unanswered(const view_wait_t *wait);
 
 /* A short description of the state of a process, such as "sleeps". */
 const char *view_does(const pages_one_t *one);

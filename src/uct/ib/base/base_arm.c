@@ -33,7 +33,8 @@ static int base_arm_is_busy(const base_iface_t *iface)
         return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
                (iface->todo & BASE_TODO_TOLD);
     }
-    return (iface->todo & ~BASE_TODO_RETRY) || base_pending_is_cut(iface) ||
+    return (iface->todo & ~(uintptr_t)BASE_TODO_LATE) ||
+           base_pending_is_cut(iface) ||
            flow_event_pending(iface->core) ||
            flow_resend_release_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&
@@ -90,7 +91,7 @@ ucs_status_t base_arm_events(uct_iface_h tl_iface, unsigned events)
     }
     base_polled_rx(iface);
     base_polled_tx(iface);
-    if (iface->todo & ~BASE_TODO_RETRY) {
+    if (iface->todo & ~(uintptr_t)BASE_TODO_LATE) {
         return UCS_ERR_BUSY;
     }
     base_arm_timer(iface);

@@ -243,6 +243,7 @@ static unsigned base_progress_round(base_iface_t *iface)
 static __attribute__((noinline)) int
 base_progress_todo(base_iface_t *iface, unsigned *count_p)
 {
+    iface->todo &= ~(uintptr_t)BASE_TODO_LOOKED;
     if (iface->todo & BASE_TODO_REPLAY) {
         iface->todo &= ~BASE_TODO_REPLAY;
         ++iface->replays;

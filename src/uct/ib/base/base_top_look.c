@@ -52,6 +52,19 @@ base_top_look_bytes(const base_iface_t *iface, const base_top_bytes_t *bytes,
     }
 }
 
+/* Progress clears the bit that the look before set. The thread of the interface
+ * changes other bits without a lock: one that overwrites this bit does so in a
+ * call of ours, and none of its own is lost. */
+static void base_top_look_progress(base_iface_t *iface,
+                                   base_top_second_t *second, flow_time_t now)
+{
+    if (!(__atomic_load_n(&iface->todo, __ATOMIC_RELAXED) &
+          BASE_TODO_LOOKED)) {
+        second->progressed = now;
+        __atomic_fetch_or(&iface->todo, BASE_TODO_LOOKED, __ATOMIC_RELAXED);
+    }
+}
+
 void base_top_look(base_iface_t *iface, base_top_second_t *second,
                    base_top_bytes_t *bytes, flow_time_t now)
 {
@@ -89,6 +102,7 @@ void base_top_look(base_iface_t *iface, base_top_second_t *second,
         second->moves = base_top_moves(iface);
         second->moved = now;
     }
+    base_top_look_progress(iface, second, now);
     ++second->looks;
 }
 
@@ -202,6 +216,8 @@ void base_top_fill(base_iface_t *iface, base_top_second_t *second,
     page->written = now;
     page->moved   = second->moved;
     page->looks   = second->looks;
+
+    page->progressed = second->progressed;
     second->began = now;
     second->looks = 0;
 }

@@ -13,6 +13,7 @@ typedef struct base_top_second {
     uint64_t    rma_posted; /* at the last look that saw RDMA outstanding */
     uint64_t    moves;      /* base_top_moves() at the last look */
     flow_time_t moved;      /* when that number changed last */
+    flow_time_t progressed; /* the look before which progress ran last */
 } base_top_second_t;
 
 /* Looks at each endpoint once. The caller holds base_vfs_lock. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define BASE_TOP_NAME  "ucx-efa-srd-top"
-#define BASE_TOP_MAGIC "EFATOP 1" /* 8 characters, no 0 */
+#define BASE_TOP_MAGIC "EFATOP 2" /* 8 characters, no 0 */
 
 enum {
     BASE_TOP_STUCK    = 32, /* rows of peers for which a message waits */
@@ -54,6 +54,8 @@ typedef struct base_top_page {
     uint64_t written; /* CLOCK_MONOTONIC, ns */
     uint64_t moved;   /* last time that anything was posted, completed or
                          received, CLOCK_MONOTONIC, ns */
+    uint64_t progressed; /* last time that the program was seen to call
+                            progress, likewise */
     uint32_t peers;   /* number of endpoints */
     uint32_t stuck;   /* endpoints with the window used up for more than half
                          of the time */

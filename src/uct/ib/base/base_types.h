@@ -51,8 +51,14 @@ enum {
     BASE_TODO_TOLD   = 1 << 4, /* a user was told of a failure a short time
                                    ago: rounds of progress are counted */
     BASE_TODO_RETRY  = 1 << 6, /* RDMA waits to be posted again */
-    BASE_TODO_LATER  = 1 << 7  /* messages were taken where nothing could be
+    BASE_TODO_LATER  = 1 << 7, /* messages were taken where nothing could be
                                    delivered (base_rx.h) */
+    BASE_TODO_LOOKED = 1 << 8, /* set by a look of srd_info --top from another
+                                  thread, cleared by progress, which so shows
+                                  that it runs; may get lost, with the same
+                                  meaning (base_top_look.c) */
+    BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED /* nothing to do at
+                                                             once */
 };
 
 /* Extra work for each packet. */
