@@ -45,6 +45,8 @@ ucp_hooks_sources = \
 	src/ucp_hooks/provider.h \
 	src/ucp_hooks/tls.c \
 	src/ucp_hooks/tls.h \
+	src/ucp_hooks/unknown.c \
+	src/ucp_hooks/unknown.h \
 	src/ucp_hooks/worker_use.c \
 	src/ucp_hooks/worker_use.h
 

@@ -14,6 +14,7 @@
 #include "global.h"
 #include "provider.h"
 #include "tls.h"
+#include "unknown.h"
 
 enum {
     ABSENCE_MAX = 512,
@@ -287,10 +288,13 @@ void ucx_message_devices(ucx_host_t *host)
     char text[ABSENCE_MAX];
     unsigned count = 0;
 
-    if (((getenv("UCX_NET_DEVICES") == NULL) && (getenv("UCX_TLS") == NULL)) ||
-        __atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED) ||
+    if (__atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED) ||
         (ucx_provider.query_mds(host, &names, &count) != UCS_OK)) {
         return;
+    }
+    if (count > 0) {
+        unknown_variables(host, (ucx_provider.count_rdma != NULL) &&
+                                (ucx_provider.count_rdma() <= count));
     }
     if ((count > 0) &&
         (message_wrong_tls(host, count, text, sizeof(text)) ||

@@ -21,7 +21,7 @@ LAYERS = {
     'flow': {'util'},
     'record': {'flow'},
     'efasim': {'files', 'util', 'command'},
-    'ucp_hooks': set(),
+    'ucp_hooks': {'util'},
     'uct/ib/efa': {'ucp_hooks', 'util'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
