@@ -319,6 +319,7 @@ warned() {
 staging_told() {
     gpu_ucx "${NEW[@]}"
     warned 2 'neither peer memory' --no-dmabuf
+    UCX_EFA_DMABUF=n warned 2 'UCX_EFA_DMABUF=n forbids'
     UCX_EFA_WARN_FALLBACK=n warned 0 '' --no-dmabuf
     FAKE_GPU_DMABUF=0 warned 2 'NVIDIA.s driver exports no dma-bufs'
     warned 0 ''
@@ -469,6 +470,7 @@ suite_run() {
     UCX_PROTO_ENABLE=n check reuse_old_peer 60 reuse "${OLD[@]}" peer
     check killed 60 killed "${NEW[@]}" dmabuf
     check killed_old_peer 60 killed "${OLD[@]}" peer
+    check dmabuf_refused 60 dmabuf_refused
     check registration_dmabuf 90 registration reg-dmabuf-mr dmabuf 1
     check registration_peer 90 registration reg-mr peer 8
 }

@@ -274,6 +274,8 @@ system() {
     inside : --sysroot="$DIR/open"
     SIM=()
     verdict warn 'GPU memory' 'this kernel or libibverbs registers no dma-bufs'
+    UCX_EFA_DMABUF=n inside : --sysroot="$DIR/open"
+    verdict warn 'GPU memory' 'UCX_EFA_DMABUF=n forbids dma-bufs'
     gpu amd 0x1002 amdgpu
     inside : --sysroot="$DIR/amd"
     ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"

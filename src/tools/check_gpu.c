@@ -220,7 +220,7 @@ static int has_dmabuf(info_t *info)
     md.pd = md.device->verbs->alloc_pd(md.device->context);
     if (md.pd != NULL) {
         md.access = IBV_ACCESS_LOCAL_WRITE;
-        efa_md_probe_gpu(&md);
+        efa_md_probe_gpu(&md, 1);
         answer = (md.dmabuf_types != 0);
         md.device->verbs->dealloc_pd(md.pd);
     }
@@ -233,6 +233,10 @@ static const char *dmabuf_missing(info_t *info, const char **remedy)
 {
     const probe_t *probe = &info->direct;
 
+    if (info_wishes("UCX_EFA_DMABUF", 0)) {
+        *remedy = "leave it out, or load efa_nv_peermem";
+        return "UCX_EFA_DMABUF=n forbids dma-bufs";
+    }
     if (has_dmabuf(info) == 0) {
         *remedy = "kernel 5.16 and rdma-core 34 or newer; or the EFA "
                   "installer's driver with efa_nv_peermem";

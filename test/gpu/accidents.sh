@@ -70,6 +70,19 @@ killed_inside() {
     grep -q '^ok survived ' "$CHECK_LOG.a" || fail "it did not go on"
 }
 
+# A dma-buf is refused, and peer memory is there: that does, which is told once.
+dmabuf_refused() {
+    gpu_ucx "${NEW[@]}"
+    rendezvous_direct
+    # the first call is a trial with no descriptor
+    EFASIM_FAIL_COMMAND=reg-dmabuf-mr:2:EOPNOTSUPP gpu_pair --peer-memory -- \
+        --tests tag,get --min 65536 --max 70000 --iters 0 || exit 1
+    no_wrong_bytes refused
+    [ "$(sort -u "$GPU_LOG" "$CHECK_LOG.server" |
+        grep -c 'peer memory does instead')" = 2 ] ||
+        fail "not told, once by each side"
+}
+
 # registration COMMAND HOW FIRST: the n-th registration fails, for each n from the
 # first one that is of GPU memory until there is no n-th any more. Each failure is
 # told (where UCX hides errors it tries again, or otherwise), and the bytes are

@@ -59,15 +59,16 @@ static int efa_dmabuf_works(const efa_md_t *md)
     return errno == EBADF;
 }
 
-void efa_md_probe_gpu(efa_md_t *md)
+void efa_md_probe_gpu(efa_md_t *md, int with_dmabuf)
 {
+    md->no_dmabuf    = !with_dmabuf;
     md->gpu_types    = 0;
     md->dmabuf_types = 0;
     if ((access(EFA_PEERMEM_MODULE, F_OK) == 0) ||
         efa_p2p_is_nvidia(md->device)) {
         md->gpu_types = UCS_BIT(UCS_MEMORY_TYPE_CUDA);
     }
-    if (efa_dmabuf_works(md)) {
+    if (with_dmabuf && efa_dmabuf_works(md)) {
         md->dmabuf_types = UCS_BIT(UCS_MEMORY_TYPE_CUDA) |
                            UCS_BIT(UCS_MEMORY_TYPE_ROCM);
     }
@@ -129,6 +130,10 @@ const char *efa_md_gpu_obstacle(const efa_md_t *md)
 
     if (md->gpu_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) {
         return NULL;
+    }
+    if (md->no_dmabuf) {
+        return "UCX_EFA_DMABUF=n forbids dma-bufs, and peer memory for EFA is not "
+               "there: load efa_nv_peermem, or leave the variable out";
     }
     if (md->dmabuf_types == 0) {
         return "neither peer memory for EFA nor dma-bufs are there: load "

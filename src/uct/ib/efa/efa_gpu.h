@@ -4,8 +4,9 @@
 
 #include "efa_md.h"
 
-/* Finds out which GPU memory this device and kernel can register. */
-void efa_md_probe_gpu(efa_md_t *md);
+/* Finds out which GPU memory this device and kernel can register; without
+ * with_dmabuf (UCX_EFA_DMABUF=n) none by dma-buf. */
+void efa_md_probe_gpu(efa_md_t *md, int with_dmabuf);
 
 /*
  * Why UCX 1.@minor cannot give this device the memory of an NVIDIA GPU, and

@@ -174,7 +174,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     md->huge_pages = ((const efa_md_config_t*)config)->huge_pages;
     md->record     = efa_md_record(config);
     md->top        = ((const efa_md_config_t*)config)->top;
-    efa_md_probe_gpu(md);
+    efa_md_probe_gpu(md, ((const efa_md_config_t*)config)->dmabuf);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);
 

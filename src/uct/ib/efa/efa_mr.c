@@ -213,7 +213,7 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
     } else if (reg->dmabuf_fd >= 0) {
         host_log(md->super.host, host_reg_level(reg->flags),
                  "%s: cannot register %zu bytes of GPU memory at %p by its "
-                 "dma-buf: %s; UCX_CUDA_COPY_DMABUF=n does without dma-bufs, "
+                 "dma-buf: %s; UCX_EFA_DMABUF=n does without dma-bufs, "
                  "at the cost of copies",
                  md->device->name, reg->length, reg->address, strerror(err));
     } else {
@@ -224,6 +224,25 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
                                    "that has no way to this device: "
                                    "srd_info --check)" : "");
     }
+}
+
+/* By dma-buf; where that is refused and peer memory is there, by address. */
+static int efa_mr_reg_gpu(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
+{
+    int err = efa_mr_reg_dmabuf(md, reg, mr_p);
+
+    if ((err == 0) || (md->gpu_types == 0) ||
+        (efa_mr_reg(md, reg->address, reg->length, 0, mr_p) != 0)) {
+        return err;
+    }
+    if (!md->dmabuf_refused) {
+        md->dmabuf_refused = 1;
+        host_warn(md->super.host,
+                  "%s: a dma-buf of GPU memory was refused: %s; peer memory does "
+                  "instead, for this and others (UCX_EFA_DMABUF=n tries none)",
+                  md->device->name, strerror(err));
+    }
+    return 0;
 }
 
 /* Registers, by address or by dma-buf; with `strong` for all uses or not at
@@ -240,7 +259,7 @@ static int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int strong,
     }
     memh->region = NULL;
     if (reg->dmabuf_fd >= 0) {
-        err = efa_mr_reg_dmabuf(md, reg, &mr);
+        err = efa_mr_reg_gpu(md, reg, &mr);
     } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST)) {
         err = efa_rcache_get(&md->cache, reg->address, reg->length, strong,
                              &memh->region);
