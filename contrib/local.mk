@@ -103,16 +103,19 @@ EXTRA_DIST += contrib/ci/build.sh \
               contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/ci/lsan.supp autogen.sh
 
-# Programs of the suites, beside those of "all"; behind it, as "all" is a make of its
-# own, and two would compile the objects that programs share.
+# Programs of the suites, or those in `programs`, beside those of "all"; behind it, as
+# "all" is a make of its own, and two would compile the objects that programs share.
+programs = $(check_PROGRAMS) $(check_DATA)
 test-programs: all
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_DATA)
+	$(MAKE) $(AM_MAKEFLAGS) $(programs)
+list-programs:
+	@echo $(programs)
 
 # make check: the suites on this build, all or those in SUITES.
 check-local:
 	$(srcdir)/contrib/test.sh --in . $(SUITES)
 
-.PHONY: test-programs check-local distclean-local
+.PHONY: test-programs list-programs check-local distclean-local
 
 # Files that the test command leaves in a build folder.
 DISTCLEANFILES = configured-for

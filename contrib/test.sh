@@ -29,8 +29,8 @@ usage() {
 Usage: contrib/test.sh [--ci | --full] [--build] [--sanitize] [--no-install]
                        [--in DIR] [SUITE...]
 
-Builds in build/ (warnings are errors) and runs the test suites, all if none
-is named:
+Builds in build/ (warnings are errors), of the tests' programs those that the
+suites need, and runs the test suites, all if none is named:
 $(fold -s -w 76 <<<"$default_suites" | sed 's/^/  /; s/ *$//')
 The last line is "N passed, N failed, N skipped"; the status is 0 if none
 failed. Missing packages are named and then installed (apt-get, sudo). A user
@@ -119,6 +119,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+build_suites=("${suites[@]}")
 if [ ${#suites[@]} = 0 ]; then
     profile=${profile:-quick}
     [ "$profile" != ci ] || export SRD_WHOLE_CI=y # where time is short
@@ -159,8 +160,7 @@ if [ "$existing" = no ]; then
         systems=$!
     fi
     say "building in ${build#"$top"/}"
-    build_targets='all test-programs'
-    [ "${suites[*]}" != kernel ] || build_targets='all kernel-programs'
+    build_targets=(test-programs)
     build_tree "$build" "${configure_args[@]}" || die "the build failed"
     if [ -n "$systems" ]; then
         step "other systems" tail --pid="$systems" -n 0 -f "$build/systems.log"

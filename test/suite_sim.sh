@@ -10,8 +10,6 @@
 
 # shellcheck source=test/record.sh
 . "$TEST_DIR/record.sh"
-# shellcheck source=test/python/environment.sh
-. "$TEST_DIR/python/environment.sh"
 
 # Simulations to run, longest first: NAME SECONDS ARGUMENTS.
 list() {
@@ -50,9 +48,9 @@ simulate() {
         fail "no seed was run"
 }
 
-# table NAME: what test/NAME.sh measures; each line has its bound.
+# table SCRIPT: what it measures; each line has its bound.
 table() {
-    sh "$TEST_DIR/$1.sh" "$BUILD" "$PROFILE" || exit $?
+    sh "$TEST_DIR/$1" "$BUILD" "$PROFILE" || exit $?
     [ -s "$CHECK_LOG" ] || fail "nothing was measured"
     note_all
 }
@@ -71,10 +69,10 @@ suite_run() {
     ci && check record_perfetto 180 record_perfetto
     # Bytes per peer and instructions per event, for 100 to 10,000 peers or
     # flows of one; what idle peers cost the busy ones.
-    check scale 300 table scale
-    check rate 300 table rate
+    check scale 300 table scale.sh
+    check rate 300 table rate.sh
     # UD on a link that fills and loses.
-    check link 120 table link
+    check link 120 table link.sh
 }
 
 suite_main sim "$@"

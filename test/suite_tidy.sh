@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Checks that look at the sources and at the built files. Each check is a program
-# test/tidy/check_*; selftest.sh shows that each can fail.
+# Checks that look at the sources and at the files of "make test-programs". Each check
+# is a program test/tidy/check_*; selftest.sh shows that each can fail.
 # usage: test/suite_tidy.sh BUILD_DIR [quick|ci|full]
 
 # shellcheck source=test/lib.sh

@@ -3,6 +3,10 @@
 #
 # How quickstart.sh and test.sh build. Sourced, after common.sh.
 
+# What build_tree makes: these suites' programs, if there are any, else these targets.
+build_suites=()
+build_targets=(all)
+
 # build_stamp ARGUMENT...: what a configured build folder depends on beside the
 # sources: the arguments, and the optional things that configure looks for.
 build_stamp() {
@@ -43,8 +47,8 @@ build_files_changed() {
         \( -newer "$top/configure" -o -newer "$top/Makefile.in" \) -print)" ]
 }
 
-# build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes the
-# targets in $build_targets there ("all").
+# build_tree DIR CONFIGURE-ARGUMENT...: configures DIR if need be, and makes what
+# build_suites and build_targets say.
 build_tree() {
     local dir=$1 stamp jobs arguments
     shift
@@ -65,8 +69,43 @@ build_tree() {
         printf '%s\n' "$stamp" >"$dir/configured-for"
     fi
     jobs=$(nproc 2>/dev/null || echo 1)
-    # shellcheck disable=SC2086  # several targets
-    build_make "$dir" "$jobs" ${build_targets:-all}
+    [ ${#build_suites[@]} = 0 ] || suites_targets "$dir" "${build_suites[@]}"
+    build_make "$dir" "$jobs" "${build_targets[@]}"
+}
+
+# suites_text SUITE...: their scripts, and those that these name, beside themselves or
+# below test/.
+suites_text() (
+    cd "$top/test" && set -- "${@/#/suite_}" && left=("${@/%/.sh}") || return
+    declare -A seen
+    while [ ${#left[@]} -gt 0 ]; do
+        file=$(realpath -q "${left[0]}") left=("${left[@]:1}")
+        [ -f "$file" ] && [ -z "${seen[$file]-}" ] || continue
+        seen[$file]=y
+        text=$(grep -E '^ *[^ #]|make test-programs' "$file")
+        for name in $(grep -oE '[a-z0-9_./-]+\.(sh|py)' <<<"$text" | sort -u); do
+            left+=("./$name" "${file%/*}/$name")
+        done
+        printf '%s\n' "$text"
+    done
+)
+
+# suites_targets DIR SUITE...: sets build_targets to what make has to make in DIR for
+# them: "all" and those programs of tests whose path, or whose folder two levels down,
+# stands in their text; all programs where that says "make test-programs".
+suites_targets() {
+    local program folder programs='' text
+    text=$(suites_text "${@:2}")
+    for program in $(make -s -C "$1" list-programs); do
+        folder=${program%/*}
+        [[ $folder == */* ]] || folder=$program
+        case $text in
+        *"make test-programs"* | *"$program"[!a-z_]* | */"$folder"[!a-z_/]*)
+            programs+=" $program"
+            ;;
+        esac
+    done
+    build_targets=(test-programs "programs=$programs")
 }
 
 # build_make DIR JOBS TARGET...: make, which tells how far it is: each thing that is

@@ -29,12 +29,12 @@ suite_budget() {
     ci:info) budget=180 ;;
     ci:package) budget=60 ;;
     ci:flow | ci:model | ci:load) budget=120 ;;
-    ci:selftest) budget=300 ;;
+    ci:selftest | ci:uct) budget=300 ;;
     ci:kernel) budget=600 ;;
     ci:proof) budget=300 ;;
     ci:gpu) budget=420 ;;
     ci:mutants) budget=300 ;;
-    ci:uct | ci:python) budget=900 ;;
+    ci:python) budget=900 ;;
     ci:efasim | ci:fuzz) budget=180 ;;
     ci:sim | ci:mpi) budget=240 ;;
     ci:efasim-clients) budget=300 ;;

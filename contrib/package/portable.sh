@@ -128,7 +128,7 @@ build() (
     export ZIG_GLOBAL_CACHE_DIR=$cache/zig
     export ZIG_LOCAL_CACHE_DIR=${SRD_ZIG_CACHE:-$cache/zig}
     unset UCX_CFLAGS LDFLAGS LIBS LIBRARY_PATH CPATH C_INCLUDE_PATH
-    build_targets="all bin_efasim_LDFLAGS=-pie bin_srd_info_LDFLAGS=-pie"
+    build_targets=(all bin_efasim_LDFLAGS=-pie bin_srd_info_LDFLAGS=-pie)
     build_tree "$dir/$arch/build" --host="$arch-linux-gnu" \
         --prefix=/usr/local --libdir=/usr/local/lib --enable-werror \
         --without-hwloc LDFLAGS="-s -Wl,--hash-style=gnu" ac_cv_prog_MPICC=no

@@ -20,13 +20,3 @@ test_kernel_far_CPPFLAGS = -D_GNU_SOURCE -I$(srcdir)/src
 test_kernel_far_CFLAGS = $(BASE_CFLAGS)
 test_kernel_far_LDFLAGS =
 test_kernel_far_LDADD = -lefa -libverbs
-
-kernel_built = test/kernel/probe test/kernel/far
-if HAVE_MPI
-kernel_built += test/mpi_check
-endif
-
-# Suite kernel alone needs no more: "make all kernel-programs".
-kernel-programs: all
-	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) $(kernel_built)
-.PHONY: kernel-programs

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Break lines of a part of the source (mutator.py), one at a time, and run its tests
 (areas.py) until one fails.
+BUILD_DIR is one after "make test-programs".
 usage: run.py [--jobs N] [--one-of N | --count N] [--match REGEX] AREA SOURCE_DIR BUILD_DIR
 N of --one-of: about one mutant of N; --count: so many; which, their names decide,
 not chance. A mutant that compiles to the same code, or that survivors.txt names,
