@@ -29,21 +29,6 @@ objects() {
 }
 
 objects | xargs -P 2 -d '\n' -n 1 sh -c || exit 1
-cat >replay.cc <<'END'
-#include <cstdint>
-#include <fstream>
-#include <iterator>
-#include <vector>
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; ++i) {
-        std::ifstream file(argv[i], std::ios::binary);
-        std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-        LLVMFuzzerTestOneInput((const uint8_t*)bytes.data(), bytes.size());
-    }
-}
-END
 rm -f sim_scale.oo sim_timed.oo sim_rate*.oo sim_link*.oo # other programs
 g++ gtest_flow_*.oo driver_*.oo ./*.o --coverage -lgtest -lgtest_main -lpthread \
     -o gtest_flow || exit 1
@@ -55,9 +40,9 @@ g++ model_*.oo ./*.o --coverage -o flow_model || exit 1
 ./flow_model srd 2 2 0 1 1 >model.log || { tail model.log; exit 1; }
 ./flow_model ud 2 2 0 1 1 >model.log || { tail model.log; exit 1; }
 for name in wire rx net; do
-    g++ -std=gnu++17 replay.cc "fuzz_fuzz_$name.oo" fuzz_fuzz.oo driver_*.oo \
-        ./*.o --coverage -o "replay_$name" || exit 1
-    "./replay_$name" "$source/test/fuzz/corpus/$name"/* || exit 1
+    g++ "fuzz_fuzz_$name.oo" fuzz_fuzz.oo fuzz_replay.oo driver_*.oo ./*.o \
+        --coverage -o "replay_$name" || exit 1
+    "./replay_$name" "$source/test/fuzz/corpus/$name" || exit 1
 done
 gcov -b -c ./*.o >/dev/null 2>&1
 for file in ./*.c.gcov; do

@@ -24,15 +24,16 @@ int main(int argc, char **argv)
         return 2;
     }
     while (const dirent *entry = readdir(dir)) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
         std::ifstream file(std::string(argv[1]) + "/" + entry->d_name,
                            std::ios::binary);
         std::vector<char> data((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
 
-        if (entry->d_name[0] != '.') {
-            LLVMFuzzerTestOneInput((const uint8_t*)data.data(), data.size());
-            ++count;
-        }
+        LLVMFuzzerTestOneInput((const uint8_t*)data.data(), data.size());
+        ++count;
     }
     closedir(dir);
     printf("Done %u inputs\n", count);
