@@ -2,6 +2,7 @@
 /* UCX_EFA_UD_*: each has a test of its name, in which its effect shows
  * (accident_variables.cc). */
 #include "accident.h"
+#include "module_clock.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -91,6 +92,8 @@ TEST_F(UdVariable, EFA_UD_MAX_AH)
  * of which but the last something is sent. */
 TEST_F(UdVariable, EFA_UD_TRIES)
 {
+    FastClock fast;
+
     for (unsigned tries : {9, 12}) {
         device("loss", "0");
         reopen({{"TRIES", std::to_string(tries).c_str()}});

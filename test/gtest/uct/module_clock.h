@@ -18,4 +18,15 @@ void module_clock_away(unsigned long us);
 /* Looks of this thread. */
 unsigned long module_clock_looks();
 
+/* As long as there is one, time passes faster for the module, unless a test has said
+ * how or the emulated device works by itself, as fast as the machine lets it. */
+class FastClock {
+public:
+    FastClock();
+    ~FastClock();
+
+private:
+    unsigned long m_away;
+};
+
 #endif

@@ -40,7 +40,7 @@ TEST_P(UctFence, fence__waits_for_all_before_it)
 
         ASSERT_TRUE(wait([&] { return rma(first) == UCS_INPROGRESS; }));
         ASSERT_TRUE(flush(ep));
-        device("rate-mbps", "1000"); /* 8 ms for the large one */
+        device("rate-mbps", "250"); /* 32 ms for the large one */
         ASSERT_EQ(UCS_INPROGRESS, rma(small, 1));
         ASSERT_EQ(UCS_INPROGRESS, rma(large));
         fence(iface);

@@ -174,7 +174,7 @@ TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
      * endpoint is gone when its goodbye was confirmed, on a device that works
      * by itself when that had a look: that takes its time. */
     const bool slow = is_ud() || (getenv("EFASIM_EAGER") != nullptr);
-    const int least = slow ? 500 : 10000;
+    const int least = slow ? 150 : 2500;
     for (int round = 0; round < 100000; ++round) {
         uct_ep_h each[8];
 

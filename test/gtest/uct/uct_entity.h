@@ -251,7 +251,7 @@ protected:
 
     /* Progresses until `done`; false after `seconds`. */
     bool wait(const std::function<bool()> &done, double seconds = 60);
-    /* The same while b does nothing. */
+    /* The same while b does nothing, but for timers of the kernel's. */
     bool wait_a(const std::function<bool()> &done, double seconds = 60);
     /* Progress of both, or of `those`. */
     void progress_for(double seconds);
