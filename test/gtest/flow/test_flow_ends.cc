@@ -298,3 +298,20 @@ TEST(flow_ends, event_peer_next__answers_and_tells_no_user)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
     EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_INTRODUCED)) << "each once";
 }
+
+/* What stays of a dead peer has no address handle. */
+TEST(flow_ends, tombstone__is_not_reachable)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab     = connect(a, b).first;
+    flow_peer_t *peer = flow_peer_find(a.core, b.addr.incarnation);
+
+    flow_peer_dead(a.core, peer);
+    EXPECT_TRUE(flow_peer_reachable(peer)) << "should it live after all";
+    flow_tx_close(a.core, ab);
+    lose(a);
+    a.progress();
+    EXPECT_FALSE(flow_peer_in_use(peer));
+    EXPECT_EQ(peer, flow_peer_find(a.core, b.addr.incarnation));
+    EXPECT_FALSE(flow_peer_reachable(peer));
+}

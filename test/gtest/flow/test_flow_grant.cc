@@ -303,3 +303,31 @@ TEST(flow_grant, scarce__asks_for_buffers)
     }
     EXPECT_EQ(2u, b.count(FLOW_EVENT_RX_SCARCE));
 }
+
+/* Too few buffers for the grants of all: none gets more at a time than its grant. */
+TEST(flow_grant, short__of_small_grants)
+{
+    Node a(1), b(2, [](flow_params_t *p) {
+        few_buffers(p);
+        p->grant = 2;
+    });
+    std::vector<flow_tx_t*> txs;
+
+    for (int i = 0; i < 60; ++i) {
+        txs.push_back(a.open(b));
+    }
+    settle(a, b);
+    for (int round = 0; round < 40; ++round) {
+        for (flow_tx_t *tx : txs) {
+            a.send(tx, "x");
+        }
+        settle(a, b);
+        ticks(b, 1);
+        settle(a, b);
+        for (flow_tx_t *tx : txs) {
+            flow_rx_t *rx = rx_of(b, a, tx);
+            ASSERT_GE((round < 16) ? 16 : 2, flow_psn_diff(rx->limit, flow_rx_psn(rx)));
+        }
+    }
+    EXPECT_GT(b.counters().starved, 0u);
+}

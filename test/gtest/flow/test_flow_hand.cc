@@ -178,3 +178,27 @@ TEST_F(flow_hand, recall__not_after_it_was_granted_more)
     settle(a, b);
     EXPECT_TRUE(a.send(txs[0], "y"));
 }
+
+/* What was used in one round says nothing of the next; when nothing moves for some,
+ * the hand stops. */
+TEST_F(flow_hand, round__begins_anew)
+{
+    unsigned use[2];
+    int ticks = 0;
+
+    send(0, 3 * CALM_USE);
+    ASSERT_TRUE(active(0));
+    rounds(1);
+    for (unsigned &each : use) {
+        send(0, 3 * CALM_USE);
+        rounds(1);
+        each = b.core->active_use;
+    }
+    EXPECT_LT(FLOW_CALM_LOW, (int)use[0]);
+    EXPECT_EQ(use[0], use[1]);
+    rounds(1); /* the last in which something moved */
+    while ((ticks < 1000) && flow_hand_tick(b.core)) {
+        ++ticks;
+    }
+    EXPECT_EQ(FLOW_QUIET_ROUNDS * FLOW_HAND_TICKS - 1, ticks);
+}

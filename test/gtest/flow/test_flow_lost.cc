@@ -270,3 +270,23 @@ TEST(flow_told, limit_in_a_packet_that_failed)
     EXPECT_NE(told, ba->limit);
     EXPECT_TRUE(b.send(ba, "y"));
 }
+
+/* A late message to a flow that failed is a word, too. */
+TEST(flow_lost, reset_goes_after_a_late_message)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "late"));
+    Packet late = pop(a);
+    ASSERT_TRUE(b.send(ba, "x"));
+    move_all(b, a, FLOW_SEND_LOST);
+    flow_tx_close(b.core, ba);
+    move_all(b, a, FLOW_SEND_LOST);
+    b.progress();
+    ASSERT_TRUE(b.out.empty());
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(late));
+    EXPECT_EQ(FLOW_DROP_CLOSED, b.last.reason);
+    b.progress();
+    EXPECT_FALSE(b.out.empty());
+}

@@ -73,6 +73,18 @@ TEST_F(flow_time_out_ctl, ctl__goodbye_until_confirmed)
     EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
+/* The peer is dead: nobody confirms it any more. */
+TEST_F(flow_time_out_ctl, goodbye__to_a_peer_that_died)
+{
+    connect_both();
+    flow_tx_close(a.core, ab);
+    lose(a);
+    EXPECT_EQ(FLOW_WAIT_PART, ab->wait & FLOW_WAIT_PART);
+    flow_peer_dead(a.core, flow_core_peer(a.core, ab->peer));
+    EXPECT_EQ(0, ab->wait & FLOW_WAIT_PART);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
 /* A user's check ends sooner than a sender's wait: the last of its time-outs
  * fails the flow. An answer sets the count back. */
 TEST_F(flow_time_out_ctl, check__is_over_after_few_time_outs)
