@@ -6,8 +6,7 @@ check_PROGRAMS += test/flow_sim test/flow_scale \
 test_flow_sim_SOURCES = $(flow_driver) test/sim/plan.h test/sim/sim.h \
                         test/sim/node.h test/sim/sim.cc test/sim/network.cc \
                         test/sim/node.cc test/sim/user.cc \
-                        test/sim/node_report.cc test/sim/shapes.cc \
-                        test/sim/plans.cc test/sim/plans_ud.cc \
+                        test/sim/node_report.cc test/sim/plans.cc \
                         test/sim/main.cc $(record_sources)
 test_flow_sim_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test -DDRIVER_RECORDS
 test_flow_sim_CFLAGS  = $(AM_CFLAGS)

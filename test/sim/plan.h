@@ -106,11 +106,6 @@ struct Plan {
     bool     living_fail = false;
 };
 
-/* A plan of the shape with this name (shapes.cc), which is called base.name +
- * name; what else it is, base says. */
-Plan shape(const Plan &base, const std::string &name, unsigned messages);
-
-void plans_ud(std::vector<Plan> &all);
 /* All plans. */
 std::vector<Plan> plans();
 
