@@ -30,8 +30,6 @@ static int bench_clock_find(struct dl_phdr_info *info, size_t size, void *arg)
 {
     int i;
 
-    (void)size;
-    (void)arg;
     if (strstr(info->dlpi_name, "libuct_srd") == NULL) {
         return 0;
     }

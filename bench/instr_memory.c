@@ -29,9 +29,6 @@ static ucx_sgl_t sgl = {
 
 static void bench_unpack(void *arg, const void *data, size_t length)
 {
-    (void)arg;
-    (void)data;
-    (void)length;
 }
 
 static const ucx_iface_vops_t *bench_vops(const bench_side_t *side)

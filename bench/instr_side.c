@@ -68,10 +68,6 @@ void bench_memory_open(bench_memory_t *memory)
 static ucs_status_t
 bench_am(void *arg, void *data, size_t length, unsigned flags)
 {
-    (void)arg;
-    (void)data;
-    (void)length;
-    (void)flags;
     return UCS_OK;
 }
 

@@ -200,28 +200,23 @@ static void twins_ended(void *request, ucs_status_t status,
 
 static void twins_sent(void *request, ucs_status_t status, void *arg)
 {
-    (void)arg;
     twins_ended(request, status, &sent);
 }
 
 static void twins_flushed(void *request, ucs_status_t status, void *arg)
 {
-    (void)arg;
     twins_ended(request, status, &flushed);
 }
 
 static void twins_received(void *request, ucs_status_t status,
                            const ucp_tag_recv_info_t *info, void *arg)
 {
-    (void)info;
-    (void)arg;
     twins_ended(request, status, &received);
 }
 
 static void twins_am_received(void *request, ucs_status_t status,
                               size_t length, void *arg)
 {
-    (void)length;
     twins_received(request, status, NULL, arg);
 }
 
@@ -253,8 +248,6 @@ static ucs_status_t twins_am(void *arg, const void *header,
         .cb.recv_am   = twins_am_received
     };
 
-    (void)header;
-    (void)header_length;
     if (!(info->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
         ++received;
         return UCS_OK;

@@ -27,7 +27,6 @@ static int fits; /* flow_rx_room said so */
 flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
                                flow_rx_out_t *out)
 {
-    (void)core;
     fits            = nondet_u8() & 1;
     world_peer_fits = fits && new_peer;
     out->reason     = fits ? FLOW_DROP_NONE : FLOW_DROP_FULL;
@@ -38,7 +37,6 @@ flow_rx_verdict_t flow_rx_room(flow_core_t *core, int new_peer,
 flow_rx_verdict_t flow_drop_packet(flow_core_t *core, flow_drop_t reason,
                                    flow_rx_out_t *out)
 {
-    (void)core;
     PROVE((reason > FLOW_DROP_NONE) && (reason < FLOW_DROP_LAST));
     out->reason = reason;
     return FLOW_RX_DROP;
@@ -47,7 +45,6 @@ flow_rx_verdict_t flow_drop_packet(flow_core_t *core, flow_drop_t reason,
 flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep)
 {
-    (void)core;
     PROVE(is_peer(peer) && (ep != 0));
     return (is_rx(&world_rx) && nondet_u8()) ? &world_rx : NULL;
 }
@@ -55,7 +52,6 @@ flow_rx_t *flow_rx_find(flow_core_t *core, const flow_peer_t *peer,
 flow_tx_t *flow_tx_find(flow_core_t *core, const flow_peer_t *peer,
                         uint32_t ep)
 {
-    (void)core;
     PROVE(is_peer(peer) && (ep != 0));
     return (is_tx(&world_tx) && nondet_u8()) ? &world_tx : NULL;
 }
@@ -79,8 +75,6 @@ static void changed(const flow_rx_t *rx)
 void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
                        unsigned window)
 {
-    (void)core;
-    (void)src;
     PROVE(rx->state == FLOW_RX_STRANGER);
     PROVE((window >= 1) && (window <= FLOW_INIT_WINDOW_MAX));
     changed(rx);
@@ -89,20 +83,17 @@ void flow_rx_introduce(flow_core_t *core, flow_rx_t *rx, flow_src_t src,
 
 void flow_due_rx_ctl(flow_core_t *core, flow_rx_t *rx, unsigned due)
 {
-    (void)core;
     PROVE(is_rx(rx) && (due < FLOW_CTL_QUEUED));
     rx->ctl |= due | FLOW_CTL_QUEUED;
 }
 
 void flow_rx_end(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     changed(rx);
 }
 
 int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
     if (nondet_u8() & 1) {
         return 0;
@@ -113,39 +104,30 @@ int flow_rx_end_later(flow_core_t *core, flow_rx_t *rx)
 
 void flow_rx_fail(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(rx->state <= FLOW_RX_ACTIVE);
     changed(rx);
 }
 
 void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 {
-    (void)core;
-    (void)limit;
     PROVE(rx->state == FLOW_RX_ACTIVE);
     changed(rx);
 }
 
 void flow_pair_answer(flow_core_t *core, flow_tx_t *tx, uint32_t ep)
 {
-    (void)core;
-    (void)ep;
     PROVE(is_tx(tx) && (tx->state == FLOW_TX_OPEN));
     PROVE(!flow_wire_is_long(tx->hdr));
 }
 
 int flow_peer_fits(const flow_core_t *core, const flow_addr_t *addr)
 {
-    (void)core;
-    (void)addr;
     return nondet_u8() & 1;
 }
 
 int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
                         const flow_addr_t *addr)
 {
-    (void)core;
-    (void)addr;
     PROVE(is_peer(peer));
     return nondet_u8() & 1;
 }
@@ -154,7 +136,6 @@ int flow_peer_same_addr(const flow_core_t *core, const flow_peer_t *peer,
 void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
                          const flow_addr_t *addr)
 {
-    (void)core;
     PROVE(is_peer(peer) && (addr->incarnation != 0));
     if (nondet_u8()) {
         peer->state = FLOW_PEER_DEAD;
@@ -163,39 +144,32 @@ void flow_peer_introduce(flow_core_t *core, flow_peer_t *peer,
 
 void flow_due_tx_ctl(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
-    (void)core;
     PROVE(is_tx(tx) && (due < FLOW_CTL_TX_TIMED));
 }
 
 void flow_due_tx_event(flow_core_t *core, flow_tx_t *tx, unsigned due)
 {
-    (void)core;
     PROVE(is_tx(tx) && (due != 0) && (due < FLOW_DUE_QUEUED));
 }
 
 void flow_tx_died(flow_core_t *core, flow_tx_t *tx, flow_end_t why)
 {
-    (void)core;
     PROVE(is_tx(tx) && (why != 0));
     any_tx();
 }
 
 void flow_tx_recall(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
 {
-    (void)core;
-    (void)limit;
     PROVE(is_tx(tx));
 }
 
 void flow_tx_hello_ended(flow_core_t *core, flow_tx_t *tx, int refused)
 {
-    (void)core;
     PROVE(is_tx(tx) && !refused && !flow_wire_is_long(tx->hdr));
 }
 
 int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 {
-    (void)core;
     PROVE(is_tx(tx));
     return nondet_u8() & 1;
 }
@@ -203,7 +177,6 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
 /* It may be over and gone. */
 void flow_tx_try_release(flow_core_t *core, flow_tx_t *tx)
 {
-    (void)core;
     PROVE(is_tx(tx));
     any_tx();
 }

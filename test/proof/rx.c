@@ -28,8 +28,6 @@ flow_rx_verdict_t flow_ctl_rx_accept(flow_core_t *core, const uint8_t *pkt,
                                      size_t len, flow_src_t src,
                                      flow_rx_out_t *out)
 {
-    (void)core;
-    (void)src;
     PROVE((len >= 1) && (pkt[0] & FLOW_WIRE_CTL));
     out->token = nondet_u32() & FLOW_WIRE_TOKEN_MASK;
     return FLOW_RX_CONTROL;
@@ -53,7 +51,6 @@ static void grant(flow_rx_t *rx)
 
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(rx->state == FLOW_RX_ACTIVE);
     grant(rx);
 }
@@ -68,7 +65,6 @@ static void mark(flow_rx_t *rx)
 
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_ACTIVE));
     rx->limit = nondet_u16();
     mark(rx);
@@ -82,7 +78,6 @@ void flow_grant_next_look(flow_rx_t *rx)
 
 void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(rx->state > FLOW_RX_ACTIVE);
     rx->counted_low = (uint8_t)rx->limit;
     if (rx->flags & FLOW_RXF_GRANTED) {
@@ -94,8 +89,6 @@ static uint32_t world_head;
 
 uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
 {
-    (void)core;
-    (void)ep;
     PROVE((peer != 0) && (peer < WORLD_COUNT));
     world_head = (is_rx(&world_rx) && nondet_u8()) ? 1 : 0;
     return &world_head;
@@ -103,13 +96,11 @@ uint32_t *flow_hash_rx(flow_core_t *core, uint32_t peer, uint32_t ep)
 
 void flow_hash_insert_rx(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
 }
 
 void flow_hash_remove_rx(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
 }
 
@@ -120,7 +111,6 @@ void flow_list_add_rx(flow_peer_t *peer, flow_rx_t *rx)
 
 void flow_list_unlist_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_peer(peer) && is_rx(rx));
     PROVE(!(rx->flags & FLOW_RXF_UNLISTED)); /* once */
     rx->flags |= FLOW_RXF_UNLISTED;
@@ -137,28 +127,24 @@ static void freed(const flow_rx_t *rx)
 
 void flow_list_free_rx(flow_core_t *core, flow_peer_t *peer, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_peer(peer));
     freed(rx);
 }
 
 void flow_list_free_unlisted_rx(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(rx->flags & FLOW_RXF_UNLISTED);
     freed(rx);
 }
 
 void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
 {
-    (void)core;
     PROVE(index == 1);
     freed(&world_rx);
 }
 
 void flow_pool_rx_release(flow_core_t *core, uint32_t index)
 {
-    (void)core;
     PROVE(index == 1);
 }
 
@@ -166,19 +152,16 @@ static int rx_is_free; /* as was said last */
 
 void flow_list_sweep(flow_core_t *core)
 {
-    (void)core;
 }
 
 uint32_t flow_pool_rx_free(const flow_core_t *core)
 {
-    (void)core;
     rx_is_free = nondet_u8() & 1;
     return (uint32_t)rx_is_free;
 }
 
 int flow_pool_peer_free(const flow_core_t *core)
 {
-    (void)core;
     world_peer_fits = nondet_u8() & 1;
     return world_peer_fits;
 }
@@ -187,7 +170,6 @@ uint32_t flow_pool_rx_get(flow_core_t *core)
 {
     uint64_t expect = world_rx.expect;
 
-    (void)core;
     PROVE(rx_is_free);
     ASSUME((core->rx_count != 0) && (world_rx.state == FLOW_RX_FREE));
     world_rx        = (flow_rx_t){0};
@@ -200,7 +182,6 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
 {
     uint32_t index = nondet_u8() & 1;
 
-    (void)core;
     ASSUME((index == 0) || (world_rx.ring != index));
     world_ring.mask = 0;
     return index;
@@ -208,13 +189,11 @@ uint32_t flow_pool_ring_get(flow_core_t *core)
 
 void flow_pool_ring_release(flow_core_t *core, uint32_t index)
 {
-    (void)core;
     PROVE(index == 1);
 }
 
 void flow_peer_check_idle(flow_core_t *core, flow_peer_t *peer)
 {
-    (void)core;
     PROVE(is_peer(peer));
 }
 
@@ -226,79 +205,66 @@ int flow_peer_ref(flow_peer_t *peer)
 
 void flow_peer_unref(flow_core_t *core, flow_peer_t *peer)
 {
-    (void)core;
     PROVE(is_peer(peer));
 }
 
 flow_src_t flow_peer_src(const flow_peer_t *peer, flow_src_t seen)
 {
-    (void)seen;
     PROVE(is_peer(peer));
     return nondet_u32();
 }
 
 void flow_pair_hello(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
     rx->pair = nondet_u32() & (FLOW_INDEX_MAX - 1);
 }
 
 void flow_pair_rx_gone(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
     rx->pair = 0;
 }
 
 void flow_rx_stranger_add(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_STRANGER));
 }
 
 void flow_stranger_hold(flow_core_t *core, flow_ring_t *ring, size_t len)
 {
-    (void)core;
-    (void)len;
     PROVE(ring == &world_ring);
 }
 
 void flow_stranger_unhold(flow_core_t *core, flow_ring_t *ring)
 {
-    (void)core;
     PROVE(ring == &world_ring);
 }
 
 void flow_stranger_leave(flow_core_t *core, const flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx));
 }
 
 /* Other strangers may expire. */
 void flow_rx_stranger_bound(flow_core_t *core, const flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx) && (rx->state == FLOW_RX_STRANGER));
 }
 
 void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
                             uint32_t ep)
 {
-    (void)core;
     PROVE((incarnation != 0) && (ep != 0));
 }
 
 void flow_timer_parted(flow_core_t *core, uint32_t index)
 {
-    (void)core;
     PROVE((index == 1) && is_rx(&world_rx));
 }
 
 void flow_turn_add_rx(flow_core_t *core, flow_rx_t *rx)
 {
-    (void)core;
     PROVE(is_rx(rx) && (rx->ctl & FLOW_CTL_QUEUED));
 }
 

@@ -15,16 +15,10 @@ int world_peer_fits;
 void flow_trace_note(flow_core_t *core, flow_trace_what_t what, uint32_t ep,
                      flow_psn_t psn, uint64_t arg)
 {
-    (void)core;
-    (void)what;
-    (void)ep;
-    (void)psn;
-    (void)arg;
 }
 
 flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
 {
-    (void)core;
     return ((incarnation != 0) && is_peer(&world_peer) && nondet_u8()) ?
                    &world_peer : NULL;
 }
@@ -32,8 +26,6 @@ flow_peer_t *flow_peer_find(flow_core_t *core, uint64_t incarnation)
 flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
                               flow_src_t src)
 {
-    (void)core;
-    (void)src;
     PROVE(world_peer_fits && (incarnation != 0));
     ASSUME(world_peer.state == FLOW_PEER_FREE);
     world_peer.state = FLOW_PEER_UNKNOWN;
@@ -42,29 +34,24 @@ flow_peer_t *flow_peer_create(flow_core_t *core, uint64_t incarnation,
 
 void flow_peer_heard(flow_core_t *core, flow_peer_t *peer)
 {
-    (void)core;
     PROVE(is_peer(peer));
 }
 
 /* It kills another peer; this one's flows stay. */
 void flow_peer_proved(flow_core_t *core, flow_peer_t *peer, int by_device)
 {
-    (void)core;
-    (void)by_device;
     PROVE(is_peer(peer));
     peer->rival = 0;
 }
 
 int flow_peer_sent(const flow_peer_t *peer, flow_src_t src)
 {
-    (void)src;
     PROVE(is_peer(peer));
     return nondet_u8() & 1;
 }
 
 int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
 {
-    (void)src;
     PROVE(is_peer(peer));
     return nondet_u8() & 1;
 }
@@ -72,34 +59,23 @@ int flow_peer_answered(const flow_peer_t *peer, flow_src_t src)
 int flow_peer_addr_sent(flow_core_t *core, const flow_addr_t *addr,
                         flow_src_t src)
 {
-    (void)core;
-    (void)addr;
-    (void)src;
     return nondet_u8() & 1;
 }
 
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                      uint64_t map)
 {
-    (void)core;
-    (void)ack;
-    (void)map;
     PROVE(tx == &world_tx);
 }
 
 void flow_resend_told(flow_core_t *core, const flow_tx_t *tx, uint32_t clock,
                       uint16_t heard, flow_psn_t ack)
 {
-    (void)core;
-    (void)clock;
-    (void)heard;
-    (void)ack;
     PROVE(tx == &world_tx);
 }
 
 void flow_resend_answered(flow_core_t *core, const flow_tx_t *tx)
 {
-    (void)core;
     PROVE(tx == &world_tx);
 }
 
@@ -110,8 +86,6 @@ void flow_resend_heard(flow_tx_t *tx)
 
 void flow_tx_limit(flow_core_t *core, flow_tx_t *tx, flow_psn_t limit)
 {
-    (void)core;
-    (void)limit;
     PROVE(tx == &world_tx);
 }
 
@@ -122,15 +96,12 @@ void flow_tx_window(flow_core_t *core, flow_tx_t *tx)
 
 int flow_pool_is_full(const flow_core_t *core, int new_peer)
 {
-    (void)core;
-    (void)new_peer;
     return nondet_u8() & 1;
 }
 
 int flow_stranger_expired(flow_core_t *core, uint64_t incarnation,
                           uint32_t ep)
 {
-    (void)core;
     PROVE((incarnation != 0) && (ep != 0));
     return nondet_u8() & 1;
 }

@@ -49,13 +49,11 @@ GPU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value,
 GPU_EXPORT CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
                                     size_t count, CUstream stream)
 {
-    (void)stream;
     return cuMemsetD8_v2(dst, value, count);
 }
 
 GPU_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
-    (void)flags;
     if (gpu_current() < 0) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
@@ -71,13 +69,11 @@ GPU_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 
 GPU_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
-    (void)stream;
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuStreamQuery(CUstream stream)
 {
-    (void)stream;
     return CUDA_SUCCESS;
 }
 
@@ -86,7 +82,6 @@ cuStreamAddCallback(CUstream stream,
                     void (*call)(CUstream stream, CUresult status, void *arg),
                     void *arg, unsigned flags)
 {
-    (void)flags;
     call(stream, CUDA_SUCCESS, arg);
     return CUDA_SUCCESS;
 }
@@ -94,15 +89,11 @@ cuStreamAddCallback(CUstream stream,
 GPU_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event,
                                       unsigned flags)
 {
-    (void)stream;
-    (void)event;
-    (void)flags;
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
-    (void)flags;
     if (gpu_current() < 0) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
@@ -118,7 +109,6 @@ GPU_EXPORT CUresult cuEventDestroy_v2(CUevent event)
 
 GPU_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)stream;
     event->asked = 0;
     return CUDA_SUCCESS;
 }

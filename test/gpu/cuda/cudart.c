@@ -95,9 +95,6 @@ GPU_EXPORT cudaError_t cudaMalloc(void **ptr, size_t size)
 GPU_EXPORT cudaError_t cudaMallocManaged(void **ptr, size_t size,
                                          unsigned flags)
 {
-    (void)ptr;
-    (void)size;
-    (void)flags;
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -109,7 +106,6 @@ RUNTIME(cudaFreeHost, (void *ptr), cuMemFreeHost(ptr))
 GPU_EXPORT cudaError_t cudaHostGetDevicePointer(void **device, void *host,
                                                 unsigned flags)
 {
-    (void)flags;
     *device = host;
     return CUDA_SUCCESS;
 }
@@ -123,7 +119,6 @@ GPU_EXPORT cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t size,
 {
     cudaError_t ret = runtime_start();
 
-    (void)kind;
     return ret ? ret : cuMemcpyAsync((uintptr_t)dst, (uintptr_t)src, size,
                                      stream);
 }
@@ -145,7 +140,6 @@ FORWARD(cudaEventQuery, (CUevent event), cuEventQuery(event))
 
 GPU_EXPORT cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 {
-    (void)symbol;
     *size = 0;
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -278,7 +278,6 @@ GPU_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device,
 GPU_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device,
                                                   unsigned flags)
 {
-    (void)flags;
     return (gpu_device(device) == NULL) ? CUDA_ERROR_INVALID_DEVICE :
                                           CUDA_SUCCESS;
 }
@@ -342,14 +341,12 @@ GPU_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
 
 GPU_EXPORT CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version)
 {
-    (void)context;
     *version = 13000;
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuCtxSetFlags(unsigned flags)
 {
-    (void)flags;
     return CUDA_SUCCESS;
 }
 

@@ -85,8 +85,6 @@ GPU_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **call,
                                         int version, uint64_t flags,
                                         int *status)
 {
-    (void)version;
-    (void)flags;
     *call = gpu_call(name);
     if (status != NULL) {
         *status = (*call != NULL) ? 0 : 1;

@@ -21,7 +21,6 @@ GPU_EXPORT int nvmlInit_v2(void)
 
 GPU_EXPORT int nvmlInitWithFlags(unsigned flags)
 {
-    (void)flags;
     return 0;
 }
 
@@ -62,7 +61,6 @@ GPU_EXPORT int nvmlDeviceGetFieldValues(void *device, int count,
 {
     int i;
 
-    (void)device;
     for (i = 0; i < count; ++i) {
         fields[i].result = 0;
         fields[i].value  = 0;
@@ -80,7 +78,6 @@ struct nvml_fabric {
 GPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device,
                                           struct nvml_fabric *info)
 {
-    (void)device;
     memset(info, 0, sizeof(*info));
     return 0;
 }

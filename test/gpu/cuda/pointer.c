@@ -44,9 +44,6 @@ CUresult gpu_cuMemFree_v2(CUdeviceptr ptr)
 CUresult gpu_cuMemAllocManaged(CUdeviceptr *ptr, size_t size,
                                       unsigned flags)
 {
-    (void)ptr;
-    (void)size;
-    (void)flags;
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -62,8 +59,6 @@ GPU_EXPORT CUresult
 cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop,
                               int option)
 {
-    (void)prop;
-    (void)option;
     *bytes = GPU_BLOCK;
     return CUDA_SUCCESS;
 }
@@ -245,7 +240,6 @@ GPU_EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size,
 GPU_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size,
                                          unsigned flags)
 {
-    (void)flags;
     return ((ptr == NULL) || (size == 0)) ? CUDA_ERROR_INVALID_VALUE :
                                             CUDA_SUCCESS;
 }
@@ -257,7 +251,6 @@ GPU_EXPORT CUresult cuMemHostUnregister(void *ptr)
 
 GPU_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 {
-    (void)flags;
     return (posix_memalign(ptr, GPU_PAGE, size) == 0) ?
            CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -394,7 +387,6 @@ GPU_EXPORT CUresult cuPointerSetAttribute(const void *value, int attribute,
 {
     CUresult ret;
 
-    (void)value;
     gpu_lock();
     ret = ((gpu_range_find(ptr) != NULL) &&
            (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)) ?
@@ -445,7 +437,6 @@ GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
     CUresult ret = CUDA_ERROR_INVALID_VALUE;
     int fd;
 
-    (void)flags;
     if ((type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) || (size == 0) ||
         (((ptr | size) & (GPU_PAGE - 1)) != 0)) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -517,7 +508,6 @@ GPU_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr,
     CUresult ret;
     int fd;
 
-    (void)flags;
     memcpy(&own, &handle, sizeof(own));
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", own.pid, own.part.fd);
     fd = (own.pid == getpid()) ? -1 : open(path, O_RDWR | O_CLOEXEC);
