@@ -82,42 +82,30 @@ int oob_connect(uint16_t port, int seconds)
     return -1;
 }
 
-int oob_send(int fd, const void *buf, size_t len)
+static int oob_move(int fd, char *buf, size_t len, int is_send)
 {
-    const char *p = buf;
     ssize_t n;
 
     while (len > 0) {
-        n = send(fd, p, len, MSG_NOSIGNAL);
-        if (n <= 0) {
-            if (n < 0 && errno == EINTR) {
-                continue;
-            }
+        n = is_send ? send(fd, buf, len, MSG_NOSIGNAL) : recv(fd, buf, len, 0);
+        if (n > 0) {
+            buf += n;
+            len -= n;
+        } else if ((n == 0) || (errno != EINTR)) {
             return -1;
         }
-        p   += n;
-        len -= n;
     }
     return 0;
 }
 
+int oob_send(int fd, const void *buf, size_t len)
+{
+    return oob_move(fd, (char*)buf, len, 1);
+}
+
 int oob_recv(int fd, void *buf, size_t len)
 {
-    char *p = buf;
-    ssize_t n;
-
-    while (len > 0) {
-        n = recv(fd, p, len, 0);
-        if (n <= 0) {
-            if (n < 0 && errno == EINTR) {
-                continue;
-            }
-            return -1;
-        }
-        p   += n;
-        len -= n;
-    }
-    return 0;
+    return oob_move(fd, buf, len, 0);
 }
 
 int oob_swap(int fd, const void *mine, size_t mine_len, void **theirs,

@@ -9,52 +9,51 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
+#define GPU_ERROR(_code, _text) {_code, #_code, _text}
+static const struct gpu_error {
     CUresult    code;
     const char *name, *text;
 } gpu_errors[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED",
-     "initialization error"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no device"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "no such device"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT",
-     "no context, or not this thread's"},
-    {CUDA_ERROR_MAP_FAILED, "CUDA_ERROR_MAP_FAILED", "mapping failed"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid handle"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "not found"},
-    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "not ready"},
-    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "not supported"},
+    GPU_ERROR(CUDA_SUCCESS, "no error"),
+    GPU_ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
+    GPU_ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
+    GPU_ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
+    GPU_ERROR(CUDA_ERROR_NO_DEVICE, "no device"),
+    GPU_ERROR(CUDA_ERROR_INVALID_DEVICE, "no such device"),
+    GPU_ERROR(CUDA_ERROR_INVALID_CONTEXT, "no context, or not this thread's"),
+    GPU_ERROR(CUDA_ERROR_MAP_FAILED, "mapping failed"),
+    GPU_ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid handle"),
+    GPU_ERROR(CUDA_ERROR_NOT_FOUND, "not found"),
+    GPU_ERROR(CUDA_ERROR_NOT_READY, "not ready"),
+    GPU_ERROR(CUDA_ERROR_NOT_SUPPORTED, "not supported"),
 };
 
-GPU_EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
+static const struct gpu_error *gpu_error(CUresult error)
 {
     unsigned i;
 
     for (i = 0; i < sizeof(gpu_errors) / sizeof(gpu_errors[0]); ++i) {
         if (gpu_errors[i].code == error) {
-            *text = gpu_errors[i].text;
-            return CUDA_SUCCESS;
+            return &gpu_errors[i];
         }
     }
-    *text = NULL;
-    return CUDA_ERROR_INVALID_VALUE;
+    return NULL;
+}
+
+GPU_EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    const struct gpu_error *row = gpu_error(error);
+
+    *text = (row != NULL) ? row->text : NULL;
+    return (row != NULL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 GPU_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
 {
-    unsigned i;
+    const struct gpu_error *row = gpu_error(error);
 
-    for (i = 0; i < sizeof(gpu_errors) / sizeof(gpu_errors[0]); ++i) {
-        if (gpu_errors[i].code == error) {
-            *name = gpu_errors[i].name;
-            return CUDA_SUCCESS;
-        }
-    }
-    *name = NULL;
-    return CUDA_ERROR_INVALID_VALUE;
+    *name = (row != NULL) ? row->name : NULL;
+    return (row != NULL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* The newest form of a call, as CUDA's headers rename it. */

@@ -74,6 +74,8 @@ const struct gpu_device *gpu_device(int device);
 
 void gpu_lock(void);
 void gpu_unlock(void);
+#define GPU_LOCKED(_call) \
+    ({ gpu_lock(); CUresult ret_ = (_call); gpu_unlock(); ret_; })
 
 /* Under the lock: CUresult. */
 CUresult gpu_alloc(int device, size_t size, CUdeviceptr *ptr);

@@ -16,28 +16,18 @@
 
 CUresult gpu_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size)
 {
-    CUresult ret;
-
     if (gpu_current() < 0) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    gpu_lock();
-    ret = gpu_alloc(gpu_current(), size, ptr);
-    gpu_unlock();
-    return ret;
+    return GPU_LOCKED(gpu_alloc(gpu_current(), size, ptr));
 }
 
 CUresult gpu_cuMemFree_v2(CUdeviceptr ptr)
 {
-    CUresult ret;
-
     if (ptr == 0) {
         return CUDA_SUCCESS;
     }
-    gpu_lock();
-    ret = gpu_free(ptr);
-    gpu_unlock();
-    return ret;
+    return GPU_LOCKED(gpu_free(ptr));
 }
 
 /* No memory that moves between host and device. */
@@ -67,27 +57,17 @@ GPU_EXPORT CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size,
                                         size_t alignment, CUdeviceptr address,
                                         unsigned long long flags)
 {
-    CUresult ret;
-
     (void)alignment; /* GPU_BLOCK is enough */
     (void)address;   /* a hint */
     if ((flags != 0) || (size == 0) || (size % GPU_BLOCK)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    gpu_lock();
-    ret = gpu_reserve(size, ptr);
-    gpu_unlock();
-    return ret;
+    return GPU_LOCKED(gpu_reserve(size, ptr));
 }
 
 GPU_EXPORT CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
-    CUresult ret;
-
-    gpu_lock();
-    ret = gpu_unreserve(ptr, size);
-    gpu_unlock();
-    return ret;
+    return GPU_LOCKED(gpu_unreserve(ptr, size));
 }
 
 /* For this process alone: none is exported. */
@@ -214,12 +194,7 @@ CUresult gpu_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 
 CUresult gpu_cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
-    CUresult ret;
-
-    gpu_lock();
-    ret = gpu_unmap(ptr, size);
-    gpu_unlock();
-    return ret;
+    return GPU_LOCKED(gpu_unmap(ptr, size));
 }
 
 GPU_EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size,
