@@ -339,7 +339,10 @@ errors_peers() {
         'longer than this device sends' 'selftest.*UCX_EFA_RECORD' \
         errors_pair '--inject send:6:1:500' srd srd
     error 'srd_info --selftest --peer (its security group drops the packets)' \
-        'no packet reaches' 'security group' 'same subnet' errors_selftest_cut
+        'no packet reaches' 'security group' 'same subnet' \
+        errors_selftest 1 --timeout-ms 250 --plan "$CHECK_LOG.plan" --
+    error 'srd_info --selftest --peer (which is this host)' 'peer=127.0.0.1' \
+        "this host's own EFA" 'name another host' errors_selftest 0 -- --only=wrong-qkey
 }
 
 # A program whose endpoints have an error handler, as those by socket address; its
@@ -355,15 +358,19 @@ errors_handled() {
     far_servers_end
 }
 
-errors_selftest_cut() {
-    local port listener
+# errors_selftest NODE KNOB... -- OPTION...: between a listener on node NODE and node 0.
+errors_selftest() {
+    local port listener node=$1 knobs=()
+    shift
+    while [ "$1" != -- ]; do knobs+=("$1"); shift; done
+    shift
     port=$(random_port)
-    errors_on --node 1 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- \
+    errors_on --node "$node" "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --listen="$port" >/dev/null 2>&1 &
     listener=$!
     wait_listen "$port" $listener
-    errors_on --node 0 --timeout-ms 250 --plan "$CHECK_LOG.plan" -- \
-        "$BUILD/bin/srd_info" --selftest --peer="127.0.0.1:$port"
+    errors_on --node 0 "${knobs[@]}" -- \
+        "$BUILD/bin/srd_info" --selftest --peer="127.0.0.1:$port" "$@"
     wait $listener
 }
 

@@ -194,7 +194,9 @@ static void ends_print_all(ends_flow_t *flows, size_t all, char *const *names)
         }
     }
     if (between == 0) {
-        puts("no flow goes from one of these recordings to another");
+        puts("no flow is open from one of these recordings to another at their "
+             "ends: those that were closed in order lost nothing; --until CALL "
+             "looks at an earlier moment");
     } else {
         printf("%u flows between these recordings, %u of them with something "
                "that did not arrive\n", between, differ);

@@ -7,6 +7,8 @@
 
 #include <tools/info.h>
 
+#include <command/options.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +123,12 @@ static int run_far(st_t *st, const char *peer, char *why, size_t size)
     if (err != 0) {
         fprintf(stderr, "srd_info: %s\n", why);
     } else {
+        if ((peer != NULL) && !memcmp(link.gid, st->device->gid.raw,
+                                      sizeof(link.gid))) {
+            options_error("--peer=%s is this host's own EFA, so nothing of "
+                          "the network is tested: name another host, where "
+                          "srd_info --selftest --listen runs", peer);
+        }
         run_far_groups(st, peer != NULL);
         err = link.is_dead ? -1 : 0;
     }
