@@ -163,11 +163,41 @@ planted_output() {
     done
 }
 
+# Nor are recordings led elsewhere, and a report that replaces a file.
+planted_led() {
+    local out up=$USER_HOME/$HIS/up
+    out=$("$BUILD/bin/srd_info" --top --json="$up/top.json" 2>&1) &&
+        fail "--top: status 0"
+    grep -F "$up/top.json: a link, a pipe, or another" <<<"$out" || fail "--top: $out"
+    if command -v ucx_info >/dev/null; then
+        UCX_EFA_RECORD=$up "$EFASIM" run -- "$BUILD/bin/srdrun" ucx_info -d -t srd \
+            >"$CHECK_LOG.led" 2>&1 || fail "ucx_info: status $?"
+        grep -F "$up" "$CHECK_LOG.led" || fail "no line: $(<"$CHECK_LOG.led")"
+    fi
+    ! ls -d "$USER_HOME"/top.json* "$USER_HOME"/*.srdrec 2>/dev/null || fail "it was led"
+}
+
+# A folder on the way becomes another user's link while an output is opened.
+planted_amid() {
+    local plant=$USER_HOME/$HIS/plant command
+    echo precious >"$USER_HOME/alone"
+    for command in "$EFASIM run --trace $plant/alone -- true" \
+        "$BUILD/bin/srd_info --plan --ranks=2 --hosts=2 --json=$plant/alone"; do
+        rm -rf "$plant" "$plant.away"
+        mkdir "$plant" && chown 4242 "$plant" || fail "mkdir: status $?"
+        # shellcheck disable=SC2086
+        PLANT=$USER_HOME LD_PRELOAD=$USER_HOME/lib/plant_link.so $command
+        [ -L "$plant" ] || fail "$command: no link was planted"
+        [ "$(<"$USER_HOME/alone")" = precious ] || fail "$command: it was led"
+    done
+}
+
 # Outputs in folders of another user and of all; files of the user's own are
 # written to there.
 planted_outputs() {
     local HIS=his kind kept own
     user_home
+    plant_link
     kept=$USER_HOME/kept
     echo precious >"$kept"
     mkdir -m 777 "$USER_HOME/his" "$USER_HOME/all"
@@ -183,6 +213,8 @@ planted_outputs() {
         "${AS_USER[@]}" ln -s "$USER_HOME" "$USER_HOME/$HIS/up" 2>/dev/null ||
             { ln -s "$USER_HOME" "$USER_HOME/his/up" && chown -h 4242 "$USER_HOME/his/up"; }
         planted_output up/kept
+        planted_led
+        planted_amid
         own=$USER_HOME/$HIS/own
         "$EFASIM" run --stat="$own" --trace "$own.2" -- "$BUILD/test/gtest_verbs" \
             --gtest_brief=1 --gtest_filter=Data.send_sizes || fail "status $?"
@@ -191,11 +223,15 @@ planted_outputs() {
     done
 }
 
-# A folder that is removed becomes a link to another.
-planted_while_removed() {
+plant_link() {
     need cc
     cc -shared -fPIC -o "$USER_HOME/lib/plant_link.so" \
         "$TEST_DIR/apps/plant_link.c" -ldl || fail "cc: status $?"
+}
+
+# A folder that is removed becomes a link to another.
+planted_while_removed() {
+    plant_link
     mkdir -m 700 "$2" && mkdir "$2/plant" || fail "mkdir: status $?"
     PLANT=$CHECK_LOG.kept LD_PRELOAD=$USER_HOME/lib/plant_link.so "$EFASIM" \
         clean --fabric "$1"

@@ -167,17 +167,17 @@ top_limit() {
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/resource.h>
-int open(const char *path, int flags, int mode)
+int openat(int folder, const char *path, int flags, int mode)
 {
-    int (*real)(const char *, int, int) = dlsym(RTLD_NEXT, "open");
-    if (strstr(path, "/nonexistent/") == path) {
+    int (*real)(int, const char *, int, int) = dlsym(RTLD_NEXT, "openat");
+    if (!strcmp(path, "nonexistent")) {
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
     }
-    return real(path, flags, mode);
+    return real(folder, path, flags, mode);
 }
-int open64(const char *path, int flags, int mode)
+int openat64(int folder, const char *path, int flags, int mode)
 {
-    return open(path, flags, mode);
+    return openat(folder, path, flags, mode);
 }
 END
     LD_PRELOAD=$shim UCX_EFA_RECORD=/nonexistent UCX_LOG_LEVEL=debug "$EFASIM" run \

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_PATH */
+#endif
 #include "output.h"
 
 #include <errno.h>
@@ -8,20 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder that the name is in; 0, or -1: open() will say why. */
-static int output_folder(const char *path, struct stat *folder)
-{
-    const char *slash = strrchr(path, '/');
-    size_t length     = (slash == NULL) ? 0 : (size_t)(slash - path) + 1;
-    char name[PATH_MAX];
-
-    if (length >= sizeof(name) - 1) {
-        return -1;
-    }
-    memcpy(name, path, length);
-    strcpy(name + length, ".");
-    return stat(name, folder);
-}
+enum {
+    OUTPUT_PLACE = O_PATH | O_CLOEXEC,
+    OUTPUT_LINKS = 40 /* on the way to a file, as many as the kernel follows */
+};
 
 /* Neither this user nor root, who is the owner of "/", also in a user namespace
  * without root. */
@@ -33,26 +26,97 @@ static int output_is_other(uid_t user)
            ((stat("/", &top) != 0) || (user != top.st_uid));
 }
 
-/* Nonzero: a folder on the way is another user's link. */
-static int output_is_led(const char *path)
+/* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
+static int output_expand(int fd, char *way, const char *rest)
 {
-    const char *slash;
-    char name[PATH_MAX];
-    struct stat part;
+    char text[PATH_MAX];
+    ssize_t length = readlinkat(fd, "", text, sizeof(text));
+    size_t more    = strlen(rest) + 1;
 
-    for (slash = strchr(path, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        if ((size_t)(slash - path) >= sizeof(name)) {
-            return 1;
-        }
-        memcpy(name, path, (size_t)(slash - path));
-        name[slash - path] = '\0';
-        if ((lstat(name, &part) == 0) && S_ISLNK(part.st_mode) &&
-            output_is_other(part.st_uid)) {
-            return 1;
+    if (length < 0) {
+        return -1;
+    }
+    if ((size_t)length + 1 + more > PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memmove(way + length + 1, rest, more);
+    memcpy(way, text, (size_t)length);
+    way[length] = '/';
+    return 0;
+}
+
+/* One part of the way, from the folder *at_p, which is closed. 1: *at_p is the
+ * next folder; 0: it was a link, and `way` is the way from *at_p on; -1. */
+static int output_step(int *at_p, const char *part, char *way, const char *rest)
+{
+    int next = openat(*at_p, part, OUTPUT_PLACE | O_NOFOLLOW);
+    int ret  = -1, kept = *at_p;
+    struct stat st;
+
+    if ((next >= 0) && (fstat(next, &st) == 0)) {
+        if (!S_ISLNK(st.st_mode)) {
+            *at_p = next;
+            next  = kept;
+            ret   = 1;
+        } else if (output_is_other(st.st_uid)) {
+            errno = EPERM;
+        } else if (output_expand(next, way, rest) == 0) {
+            if (*way == '/') {
+                *at_p = open("/", OUTPUT_PLACE);
+                close(kept);
+            }
+            ret = 0;
         }
     }
-    return 0;
+    kept = errno;
+    if (next >= 0) {
+        close(next);
+    }
+    errno = kept;
+    return ret;
+}
+
+int output_folder(const char *path, const char **name_p)
+{
+    int at          = open((*path == '/') ? "/" : ".", OUTPUT_PLACE);
+    int ret         = 0;
+    unsigned links  = 0;
+    char way[PATH_MAX], *part, *rest;
+
+    *name_p = strrchr(path, '/');
+    *name_p = (*name_p == NULL) ? path : *name_p + 1;
+    if ((size_t)(*name_p - path) >= sizeof(way)) {
+        ret   = -1;
+        errno = ENAMETOOLONG;
+    } else {
+        memcpy(way, path, (size_t)(*name_p - path));
+        way[*name_p - path] = '\0';
+    }
+    for (rest = way; (at >= 0) && (ret >= 0);) {
+        part = rest + strspn(rest, "/");
+        rest = part + strcspn(part, "/");
+        if (rest == part) {
+            return at;
+        }
+        if (*rest != '\0') {
+            *rest++ = '\0';
+        }
+        ret = output_step(&at, part, way, rest);
+        if (ret == 0) {
+            rest = way;
+            if (++links > OUTPUT_LINKS) {
+                ret   = -1;
+                errno = ELOOP;
+            }
+        }
+    }
+    if (at >= 0) {
+        ret = errno;
+        close(at);
+        errno = ret;
+    }
+    return -1;
 }
 
 /* Nonzero: others may make a name there, but for those of this user's own
@@ -77,23 +141,13 @@ static int output_is_own(int fd, const struct stat *folder)
              (file.st_uid == folder->st_uid)));
 }
 
-int output_open(const char *path, int flags)
+static int output_shared_file(int at, const char *name, int flags,
+                              const struct stat *folder)
 {
-    const int create = O_WRONLY | O_CREAT | O_CLOEXEC;
-    struct stat folder;
-    int fd;
+    int fd = openat(at, name, O_NOFOLLOW | O_NONBLOCK | (flags & ~O_TRUNC),
+                    0666);
 
-    if (output_is_led(path)) {
-        errno = EPERM;
-        return -1;
-    }
-    if ((output_folder(path, &folder) != 0) || !output_is_shared(&folder)) {
-        return open(path, create | flags, 0666);
-    }
-
-    fd = open(path, create | O_NOFOLLOW | O_NONBLOCK | (flags & ~O_TRUNC),
-              0666);
-    if ((fd >= 0) && output_is_own(fd, &folder) &&
+    if ((fd >= 0) && output_is_own(fd, folder) &&
         (!(flags & O_TRUNC) || (ftruncate(fd, 0) == 0))) {
         return fd;
     }
@@ -104,6 +158,27 @@ int output_open(const char *path, int flags)
         errno = EPERM;
     }
     return -1;
+}
+
+int output_open(const char *path, int flags)
+{
+    const char *name;
+    int at = output_folder(path, &name), fd = -1, err;
+    struct stat folder;
+
+    flags |= O_WRONLY | O_CREAT | O_CLOEXEC;
+    if ((at >= 0) && (fstat(at, &folder) == 0)) {
+        name = (*name == '\0') ? "." : name;
+        fd   = output_is_shared(&folder) ?
+                       output_shared_file(at, name, flags, &folder) :
+                       openat(at, name, flags, 0666);
+    }
+    err = errno;
+    if (at >= 0) {
+        close(at);
+    }
+    errno = err;
+    return fd;
 }
 
 FILE *output_file(const char *path, int flags)

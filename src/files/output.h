@@ -11,6 +11,12 @@
 
 #include <stdio.h>
 
+/* The folder that a file's name is in, reached part by part: it stays the one
+ * that was looked at, whatever others then rename. *name_p: the name in there,
+ * "" if the path ends with a slash. A descriptor for openat() and the like; -1
+ * with errno; EPERM: a link of another user's is on the way. */
+int output_folder(const char *path, const char **name_p);
+
 /* For writing, made if it is not there; flags: O_TRUNC, O_APPEND. -1 with
  * errno; EPERM: what is there was put there by somebody else. */
 int output_open(const char *path, int flags);

@@ -5,6 +5,7 @@
 #include "record_file.h"
 #include "record_guard.h"
 
+#include <files/output.h>
 #include <flow/image.h>
 
 #include <errno.h>
@@ -97,19 +98,38 @@ static int record_file_create(const record_where_t *where,
                               const record_names_t *names, char *path,
                               size_t path_size)
 {
-    unsigned number;
-    int      fd = -1;
+    const char *name;
+    unsigned    number;
+    int         fd = -1, at, err;
 
     for (number = 0; (number < 1000) && (fd < 0); ++number) {
         snprintf(path, path_size, "%s/%s.%u.%s.%u%s%.0u.srdrec", where->dir,
                  names->host, names->pid, names->transport, names->qpn,
                  (number > 0) ? "-" : "", number);
-        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        at  = output_folder(path, &name);
+        fd  = (at < 0) ? -1 : openat(at, name, O_RDWR | O_CREAT | O_EXCL |
+                                               O_CLOEXEC, 0600);
+        err = errno;
+        if (at >= 0) {
+            close(at);
+        }
+        errno = err;
         if ((fd < 0) && (errno != EEXIST)) {
             break;
         }
     }
     return fd;
+}
+
+static void record_file_remove(const char *path)
+{
+    const char *name;
+    int         at = output_folder(path, &name);
+
+    if (at >= 0) {
+        unlinkat(at, name, 0);
+        close(at);
+    }
 }
 
 /* Room on the disk for all of it, so that it is not full in the middle. A file
@@ -194,7 +214,7 @@ record_t *record_file_open(const record_where_t *where, flow_core_t *core,
     err    = errno;
     close(fd);
     if (record == NULL) {
-        unlink(path);
+        record_file_remove(path);
         errno = err;
         return NULL;
     }

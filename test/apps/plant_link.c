@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into a program that removes folders: when it has found that "plant"
- * is one, and before it opens it, a symbolic link to $PLANT has the name: the
- * work of another user who is quick.
+ * Preloaded into a program that removes folders, or writes to a file in one:
+ * when it has found that "plant" is one, and before it opens what is in there, a
+ * symbolic link to $PLANT has the name: the work of another user, of number
+ * 4242, who is quick.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +19,55 @@
 static void plant(int folder, const char *path)
 {
     const char *to = getenv("PLANT");
-    size_t length  = strlen(path);
-    char away[300];
+    const char *at = strstr(path, "plant");
+    char name[300], away[310];
     int err = errno;
 
-    if ((to != NULL) && (length >= 5) && !strcmp(path + length - 5, "plant")) {
-        snprintf(away, sizeof(away), "%s.away", path);
-        if ((renameat(folder, path, folder, away) != 0) ||
-            (symlinkat(to, folder, path) != 0)) {
+    if ((to != NULL) && (at != NULL) && ((at == path) || (at[-1] == '/')) &&
+        ((at[5] == '\0') || (at[5] == '/'))) {
+        snprintf(name, sizeof(name), "%.*s", (int)(at + 5 - path), path);
+        snprintf(away, sizeof(away), "%s.away", name);
+        if ((renameat(folder, name, folder, away) != 0) ||
+            (symlinkat(to, folder, name) != 0)) {
             abort();
         }
+        (void)!fchownat(folder, name, 4242, 4242, AT_SYMLINK_NOFOLLOW);
         unsetenv("PLANT");
     }
     errno = err;
+}
+
+/* A file in there, whose name was found good, or the folder itself, which then
+ * is open. */
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
+    va_list ap;
+    int mode;
+
+    va_start(ap, flags);
+    mode = (flags & O_CREAT) ? va_arg(ap, int) : 0;
+    va_end(ap);
+    if (flags & O_CREAT) {
+        plant(AT_FDCWD, path);
+    }
+    return next(path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    int (*next)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+    va_list ap;
+    int mode, ret;
+
+    va_start(ap, flags);
+    mode = (flags & O_CREAT) ? va_arg(ap, int) : 0;
+    va_end(ap);
+    ret = next(folder, path, flags, mode);
+    if ((ret >= 0) && (flags & O_PATH)) {
+        plant(folder, path);
+    }
+    return ret;
 }
 
 int fstatat(int folder, const char *__restrict path,

@@ -64,7 +64,7 @@ class Flow(Area):
               "trace_priv.h")
     flags = ["-ffreestanding"]
     programs = {"sim": "test/{sim,driver}/flow_sim-*.o "
-                       "src/record/test_flow_sim-*.o",
+                       "src/{record,files}/test_flow_sim-*.o",
                 "model": "test/model/flow_model-*.o",
                 "flow": "test/gtest/flow/flow-*.o test/driver/gtest_flow-*.o",
                 "rate": "test/{sim,driver}/flow_rate-*.o",
@@ -124,6 +124,7 @@ class Uct(Area):
         return [*glob.glob(f"{self.build}/src/ucp_hooks/{of}"),
                 *glob.glob(f"{self.build}/src/uct/ib/**/{of}", recursive=True),
                 *glob.glob(f"{self.build}/src/record/{of}"),
+                *glob.glob(f"{self.build}/src/files/{of}"),
                 *glob.glob(f"{self.build}/obj/flow/*.o")]
 
     def link(self, tree, changed):

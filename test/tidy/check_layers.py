@@ -19,7 +19,7 @@ LAYERS = {
     'files': set(),
     'command': {'files', 'util'},
     'flow': {'util'},
-    'record': {'flow'},
+    'record': {'flow', 'files'},
     'efasim': {'files', 'util', 'command'},
     'ucp_hooks': {'util'},
     'uct/ib/efa': {'ucp_hooks', 'util'},

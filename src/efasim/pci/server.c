@@ -3,7 +3,10 @@
 #include "event.h"
 #include "log.h"
 
+#include "files/output.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,13 +18,20 @@
  * stays. */
 static int server_path_clear(const char *path)
 {
+    const char *name;
+    int folder = output_folder(path, &name);
     struct stat file;
+    int ret = (folder < 0) ? -1 : 0;
 
-    if (lstat(path, &file) != 0) {
-        return 0;
+    if ((folder >= 0) &&
+        (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0)) {
+        ret = (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
+              unlinkat(folder, name, 0) : -1;
     }
-    return (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
-           unlink(path) : -1;
+    if (folder >= 0) {
+        close(folder);
+    }
+    return ret;
 }
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,

@@ -2,7 +2,6 @@
 # srd_replay: runs recordings of the flight recorder again.
 bin_PROGRAMS += bin/srd_replay
 replay_sources = \
-	src/files/output.c src/files/output.h \
 	src/tools/replay/chrome.c src/tools/replay/chrome.h \
 	src/tools/replay/ends.c src/tools/replay/ends.h \
 	src/tools/replay/file.c src/tools/replay/file.h \

@@ -5,6 +5,8 @@
 #include "keys.h"
 #include "show.h"
 
+#include <files/output.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,14 +24,14 @@
 
 /* A file of our own, whatever stood there: in a folder of several users that
  * may be another's link. NULL with errno. */
-static FILE *top_create(const char *name)
+static FILE *top_create(int folder, const char *name)
 {
     int fd;
 
-    if ((unlink(name) != 0) && (errno != ENOENT)) {
+    if ((unlinkat(folder, name, 0) != 0) && (errno != ENOENT)) {
         return NULL;
     }
-    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return (fd < 0) ? NULL : fdopen(fd, "w");
 }
 
@@ -46,47 +48,51 @@ static void top_more_files(void)
     }
 }
 
-/* Whether `path` may be replaced: a device, a pipe or a link may not. */
-static int top_is_file(const char *path)
+/* Writes it beside the file, in whose place it then is at once: no collector
+ * ever sees half of it. The status of the program. */
+static int top_json_in(int folder, const char *last, const view_t *view,
+                       const char *headline, const char *path)
 {
+    char        name[NAME_MAX + 8];
     struct stat info;
+    json_t      json;
+    int         status;
 
-    if ((lstat(path, &info) != 0) || S_ISREG(info.st_mode)) {
+    if ((fstatat(folder, last, &info, AT_SYMLINK_NOFOLLOW) == 0) &&
+        !S_ISREG(info.st_mode)) { /* a device, a pipe or a link */
+        fprintf(stderr, "srd_info: --json=%s: it is no file; name another, or "
+                "- for standard output\n", path);
         return 1;
     }
-    fprintf(stderr, "srd_info: --json=%s: it is no file; name another, or - "
-            "for standard output\n", path);
-    return 0;
-}
-
-/* Replaces the file by a new one at once: no collector ever sees half of it. */
-static int top_json_file(const view_t *view, const char *headline,
-                         const char *path)
-{
-    char   name[PATH_MAX];
-    json_t json;
-    int    status;
-
-    if (!top_is_file(path)) {
-        return 1;
-    }
-    if ((size_t)snprintf(name, sizeof(name), "%s.new", path) >= sizeof(name)) {
-        fprintf(stderr, "srd_info: --json: the name is too long\n");
-        return 1;
-    }
-    if (json_open_on(&json, top_create(name), path) != 0) {
+    snprintf(name, sizeof(name), "%.*s.new", NAME_MAX, last);
+    if (json_open_on(&json, top_create(folder, name), path) != 0) {
         return 1;
     }
     show_json(&json, view, headline);
     status = json_close(&json);
-    if ((status == 0) && (rename(name, path) != 0)) {
+    if ((status == 0) && (renameat(folder, name, folder, last) != 0)) {
         fprintf(stderr, "srd_info: --json=%s: %s\n", path, strerror(errno));
         status = -1;
     }
     if (status != 0) {
-        unlink(name);
+        unlinkat(folder, name, 0);
     }
     return status != 0;
+}
+
+static int top_json_file(const view_t *view, const char *headline,
+                         const char *path)
+{
+    const char *last;
+    int         folder = output_folder(path, &last), status;
+    json_t      json;
+
+    if (folder < 0) {
+        return json_open_on(&json, NULL, path) != 0;
+    }
+    status = top_json_in(folder, last, view, headline, path);
+    close(folder);
+    return status;
 }
 
 static int top_json(const view_t *view, const char *headline, const char *path)
