@@ -62,7 +62,10 @@ static uint64_t env_now(void *arg)
     return env->virtual_ns ? env->virtual_ns : fabric_clock();
 }
 
-enum { ENV_RING_NAME = 24 };
+enum {
+    ENV_RING_NAME = 24,
+    ENV_SEEN_NS   = 5000000 /* numbers of processes do not go round in that */
+};
 
 static void env_ring_name(uint32_t src, uint32_t dst, char *name)
 {
@@ -193,6 +196,25 @@ static int env_shares_pids(const struct fabric_env *env,
     return (own->pid_ns != 0) && (own->pid_ns == other->pid_ns);
 }
 
+/* Its number is that of the process that was there: once that is dead, it may
+ * be any other's, of any user; but not so soon after it was seen alive. */
+static int env_is_seen(struct fabric_env *env, const struct dir_slot *slot,
+                       uint32_t owner)
+{
+    unsigned i   = dir_owner_slot(owner) % SIM_SLOTS;
+    uint64_t now = fabric_clock();
+
+    if ((env->seen[i].owner != owner) ||
+        (now - env->seen[i].ns > ENV_SEEN_NS)) {
+        if (!fabric_slot_is_alive(slot)) {
+            return 0;
+        }
+        env->seen[i].owner = owner;
+        env->seen[i].ns    = now;
+    }
+    return 1;
+}
+
 static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
                     struct sim_near near, uint64_t addr, size_t length)
 {
@@ -206,6 +228,9 @@ static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
 
     if (!env_shares_pids(env, slot)) {
         return -EXDEV;
+    }
+    if (!env_is_seen(env, slot, owner)) {
+        return -ESRCH;
     }
     while (length > 0) {
         local.iov_base  = bytes;

@@ -16,6 +16,10 @@ struct fabric_env {
     void (*removed)(struct fabric_env *env);
     int      trace_fd;   /* open for appending, if the device traces */
     uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
+    struct {
+        uint32_t owner;
+        uint64_t ns;     /* its process was seen alive, by the clock */
+    } seen[SIM_SLOTS];
 };
 
 /*

@@ -36,13 +36,12 @@ std::string efasim_path()
 Child::Child(int node, const std::string &role,
              const std::vector<std::string> &efasim_options)
 {
-    static int count;
     int fds[2];
 
-    log = testing::TempDir() + "gtest_verbs." + std::to_string(getpid()) +
-          "." + std::to_string(count++);
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds)) {
-        throw std::runtime_error("socketpair");
+    log     = testing::TempDir() + "gtest_verbs.XXXXXX";
+    int out = mkostemp(&log[0], O_CLOEXEC);
+    if ((out < 0) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds)) {
+        throw std::runtime_error("no socket or log");
     }
     fcntl(fds[0], F_SETFD, FD_CLOEXEC);
     fd = fds[0];
@@ -62,7 +61,6 @@ Child::Child(int node, const std::string &role,
 
     pid = fork();
     if (pid == 0) {
-        int out = open(log.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
         dup2(out, 1);
         dup2(out, 2);
         setenv("GTEST_VERBS_FD", env.c_str(), 1);
@@ -70,6 +68,7 @@ Child::Child(int node, const std::string &role,
         _exit(127);
     }
     ::close(fds[1]);
+    ::close(out);
 }
 
 static std::string file_text(const std::string &path)

@@ -10,11 +10,9 @@
 
 static std::string plan_file(const std::string &text)
 {
-    static int count;
-    std::string name = testing::TempDir() + "verbs_plan." +
-                       std::to_string(getpid()) + "." +
-                       std::to_string(count++);
+    std::string name = testing::TempDir() + "verbs_plan.XXXXXX";
 
+    close(mkstemp(&name[0]));
     std::ofstream(name) << text;
     return name;
 }

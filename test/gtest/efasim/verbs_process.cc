@@ -4,6 +4,11 @@
 
 #include <csignal>
 #include <cstring>
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -268,4 +273,69 @@ TEST(process, killed_peer)
         survivor.expect_ok();
         EXPECT_EQ(128 + SIGKILL, victim.wait());
     }
+}
+
+namespace {
+
+/* A process of number @pid, with memory of @len bytes at @address; -1: none may
+ * be made. */
+pid_t stranger(pid_t pid, uint64_t address, size_t len)
+{
+    clone_args args = {};
+    char ready;
+    int fds[2];
+
+    args.exit_signal  = SIGCHLD;
+    args.set_tid      = (uintptr_t)&pid;
+    args.set_tid_size = 1;
+    EXPECT_EQ(0, pipe(fds));
+    pid_t child = syscall(SYS_clone3, &args, sizeof(args));
+    if (child == 0) {
+        uint64_t start = address & ~4095ull;
+        mmap((void*)start, address + len - start, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (write(fds[1], "r", 1) == 1) {
+            pause();
+        }
+        _exit(0);
+    }
+    if (child > 0) {
+        EXPECT_EQ(1, read(fds[0], &ready, 1));
+    }
+    close(fds[0]);
+    close(fds[1]);
+    return child;
+}
+
+} // namespace
+
+/* The number of a dead process may be any other's, whose memory it is not. */
+TEST(process, number_of_the_dead_is_a_strangers)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    Device dev;
+    Qp qp(dev, deep());
+    Memory mem(dev, 4096);
+    Child victim(1, "victim");
+    Address peer = victim.get<Address>();
+    victim.put(qp.address());
+    victim.get<char>();
+    ibv_ah *ah = dev.ah(peer.gid);
+    ASSERT_EQ(0, qp.read(1, ah, peer, mem.sge(0, 4096), peer.buf, peer.rkey));
+    ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+
+    ASSERT_EQ(0, kill(victim.pid, SIGKILL)); /* it would tell of the death */
+    EXPECT_EQ(128 + SIGKILL, victim.wait());
+    ASSERT_EQ(0, kill(peer.pid, SIGKILL));
+    ASSERT_EQ(peer.pid, waitpid(peer.pid, nullptr, 0));
+    usleep(20000); /* the kernel's starts of processes count 10 ms */
+    pid_t pid = stranger(peer.pid, peer.buf, 4096);
+    if (pid < 0) {
+        GTEST_SKIP() << "no right to choose a process's number";
+    }
+    usleep(20000); /* longer than the dead one is believed to live */
+    ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 4096), peer.buf, peer.rkey));
+    EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
 }
