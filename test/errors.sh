@@ -266,6 +266,9 @@ errors_module() {
     mkdir -p "${copy%/*}"
     error 'UCX_TLS=srd (on a host without an EFA)' 'no srd' 'no EFA device' \
         'instance type|efasim' env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    echo UCX_TLS=srd >"${copy%/*}/ucx.conf"
+    error 'UCX_TLS=srd in ucx.conf (on a host without an EFA)' 'no srd' 'no EFA device' \
+        'instance type|efasim' env UCX_CONFIG_DIR="${copy%/*}" "$SRDRUN" ucx_info -w -u t
     error 'UCX_TLS=srd (/dev/infiniband/uverbs0 is not this user'"'"'s)' 'rdmap0s6' \
         'no right' 'group|udev|--device' errors_on --refuse-open -- env UCX_TLS=srd \
         "$SRDRUN" ucx_info -w -u t

@@ -68,9 +68,11 @@ gtest_ucp() {
 }
 
 # threshold Y_OR_N [EFASIM_OPTION...]: where UCX changes its protocol, in its new
-# protocols or in the old ones.
+# protocols or in the old ones, which its file names.
 threshold() {
-    export UCX_TLS=srd UCX_PROTO_ENABLE=$1
+    mkdir -p "$CHECK_LOG.conf"
+    echo "UCX_PROTO_ENABLE=$1" >"$CHECK_LOG.conf/ucx.conf"
+    export UCX_TLS=srd UCX_CONFIG_DIR=$CHECK_LOG.conf THRESHOLD_PROTOCOLS=$1
     gtest_ucp 'Threshold.*' 1000000 "${@:2}"
 }
 

@@ -69,6 +69,7 @@ srd_info_module = $(patsubst %,src/uct/ib/%.o,\
 	efa/lib_libuct_srd_so_0-efa_queue \
 	efa/lib_libuct_srd_so_0-efa_self \
 	efa/lib_libuct_srd_so_0-efa_verbs) \
+	src/ucp_hooks/lib_libuct_srd_so_0-global.o \
 	src/ucp_hooks/lib_libuct_srd_so_0-protocols.o
 
 # bin/srdrun runs in place from the build tree and is installed as it is: it

@@ -201,7 +201,7 @@ static int apart_share(const char *ours, const char *theirs)
 static void apart_say(const ucx_host_t *host, const char *peer,
                       const char *ours)
 {
-    const char *tls = getenv("UCX_TLS");
+    const char *tls = ucx_setting("TLS");
     char theirs[APART_NAMES_MAX];
     int share;
 

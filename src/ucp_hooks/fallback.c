@@ -103,9 +103,9 @@ void ucx_fallback_md_closed(void)
 
 /* ---- what is said ---- */
 
-static int fallback_is_set(const char *variable)
+static int fallback_is_set(const char *setting)
 {
-    const char *value = getenv(variable);
+    const char *value = ucx_setting(setting);
 
     return (value != NULL) && strcmp(value, "all");
 }
@@ -135,14 +135,14 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     }
     if (out) {
         snprintf(text, max, "UCX_TLS=%.64s leaves it out: UCX_TLS=srd,sm,self "
-                 "takes it", getenv("UCX_TLS"));
+                 "takes it", ucx_setting("TLS"));
     } else if (other) {
         snprintf(text, max, "another component of this UCX has an srd, which "
                  "does not serve; to use this module's: unset UCX_EFA_CLAIM");
-    } else if (fallback_is_set("UCX_NET_DEVICES")) {
+    } else if (fallback_is_set("NET_DEVICES")) {
         snprintf(text, max, "UCX_NET_DEVICES=%.64s leaves it out: unset it, "
                  "or add the EFA (ucx_info -d shows its name), which takes it",
-                 getenv("UCX_NET_DEVICES"));
+                 ucx_setting("NET_DEVICES"));
     } else {
         snprintf(text, max, "it could not be opened, for a reason that "
                  "UCX_LOG_LEVEL=debug shows");

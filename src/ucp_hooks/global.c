@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "provider.h"
@@ -31,6 +32,66 @@ const ucx_config_table_t ucx_global_table = {
     .count  = sizeof(global_fields) / sizeof(global_fields[0]),
     .size   = sizeof(ucx_global_t)
 };
+
+#define GLOBAL_SETTING(_name, _member) \
+    { _name, "", "", UCX_CONFIG_AT(ucx_settings_t, _member, \
+                                   UCX_CONFIG_STRING), 0, 0 }
+
+enum { GLOBAL_SETTINGS = sizeof(ucx_settings_t) / sizeof(char*) };
+
+static const ucx_config_field_t global_settings[GLOBAL_SETTINGS] = {
+    GLOBAL_SETTING("TLS", tls),
+    GLOBAL_SETTING("NET_DEVICES", net_devices),
+    GLOBAL_SETTING("LOG_LEVEL", log_level),
+    GLOBAL_SETTING("PROTO_ENABLE", proto_enable),
+    GLOBAL_SETTING("BCOPY_BW", bcopy_bw),
+};
+
+const ucx_config_table_t ucx_settings_table = {
+    .title  = "",
+    .prefix = "",
+    .fields = global_settings,
+    .count  = GLOBAL_SETTINGS,
+    .size   = sizeof(ucx_settings_t)
+};
+
+static char *global_kept[GLOBAL_SETTINGS]; /* of files; never freed */
+
+static const char *global_variable(const char *name)
+{
+    char variable[32];
+
+    snprintf(variable, sizeof(variable), "UCX_%s", name);
+    return getenv(variable);
+}
+
+void ucx_settings_keep(const ucx_settings_t *settings)
+{
+    unsigned i;
+    char *text;
+
+    for (i = 0; i < GLOBAL_SETTINGS; ++i) {
+        memcpy(&text, (const char*)settings + global_settings[i].offset,
+               sizeof(text));
+        if ((*text != '\0') && (global_kept[i] == NULL) &&
+            (global_variable(global_settings[i].name) == NULL)) {
+            global_kept[i] = strdup(text);
+        }
+    }
+}
+
+const char *ucx_setting(const char *name)
+{
+    const char *value = global_variable(name);
+    unsigned i;
+
+    for (i = 0; (value == NULL) && (i < GLOBAL_SETTINGS); ++i) {
+        if (!strcmp(name, global_settings[i].name)) {
+            value = global_kept[i];
+        }
+    }
+    return value;
+}
 
 int ucx_global_abi(const char **text)
 {

@@ -20,6 +20,24 @@ typedef struct ucx_global {
 /* The table of ucx_global_t, prefix "EFA_". */
 extern const struct ucx_config_table ucx_global_table;
 
+/* Variables of UCX's own that tell what it will do, as its files have them. */
+typedef struct ucx_settings {
+    char *tls, *net_devices, *log_level, *proto_enable, *bcopy_bw;
+} ucx_settings_t;
+
+/* The table of ucx_settings_t, without a prefix; it is not shown to users. */
+extern const struct ucx_config_table ucx_settings_table;
+
+/* Keeps what UCX read; of several UCX in one process the first that has it. */
+void ucx_settings_keep(const ucx_settings_t *settings);
+
+/*
+ * The text of UCX_<name> (one of those above, as "TLS") in the environment, or
+ * else in the ucx.conf that UCX has read; NULL: in neither. A setting that a
+ * program makes by ucp_config_modify() is not seen.
+ */
+const char *ucx_setting(const char *name);
+
 /*
  * The UCX minor that UCX_EFA_ABI asks for; read from the environment, since it
  * decides which layout the tables get. @text: the value as it stands there,

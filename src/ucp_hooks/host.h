@@ -101,7 +101,7 @@ unsigned ucx_host_error_count(void);
  * the list of UCX_TLS (also as name:aux or \name), which is not a negated one
  * ("^..."). "ud" is also UCX's alias for transports of InfiniBand, and means
  * ours only where there is an EFA; "\ud" always does. Reads the environment
- * each time; for set-up paths only.
+ * each time, and what UCX found in files; for set-up paths only.
  */
 int ucx_user_asked_for(const char *name);
 
@@ -114,8 +114,8 @@ int ucx_user_left_out(const ucx_host_t *host, const char *name);
 
 /*
  * Nonzero when UCP takes its new protocols (UCX_PROTO_ENABLE, or the default of
- * this minor). As the functions above: by the environment alone, so what a
- * program sets by ucp_config_modify() is not seen.
+ * this minor). As the functions above: what a program sets by
+ * ucp_config_modify() is not seen.
  */
 int ucx_has_new_protocols(const ucx_host_t *host);
 

@@ -73,7 +73,7 @@ static ucs_log_level_t message_log_level(void)
         "fatal", "error", "warn", "diag", "info", "debug", "trace", "req",
         "data", "async", "func", "poll"
     };
-    const char *value = getenv("UCX_LOG_LEVEL");
+    const char *value = ucx_setting("LOG_LEVEL");
     unsigned i;
 
     for (i = 0; (value != NULL) && (i < sizeof(names) / sizeof(*names)); ++i) {
@@ -188,7 +188,7 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
 {
     static const char *const others[] = {"ib", "rc", "rc_v", "rc_verbs", "rc_x",
                                          "rc_mlx5", "dc", "dc_x", "dc_mlx5"};
-    const char *tls = getenv("UCX_TLS");
+    const char *tls = ucx_setting("TLS");
     unsigned i;
 
     if (tls == NULL) {
@@ -238,7 +238,7 @@ static int message_wrong_net(const ucx_host_t *host,
                              char (*names)[UCT_MD_NAME_MAX], unsigned count,
                              char *text, size_t max)
 {
-    const char *list = getenv("UCX_NET_DEVICES");
+    const char *list = ucx_setting("NET_DEVICES");
     unsigned i;
 
     if ((list == NULL) || (host->minor >= NET_MINOR) ||
@@ -265,7 +265,7 @@ static int message_wrong_net(const ucx_host_t *host,
 static int message_no_device(char (*names)[UCT_MD_NAME_MAX], unsigned count,
                              char *text, size_t max)
 {
-    const char *list = getenv("UCX_NET_DEVICES");
+    const char *list = ucx_setting("NET_DEVICES");
     unsigned i;
 
     for (i = 0; i < count; ++i) {
@@ -277,7 +277,7 @@ static int message_no_device(char (*names)[UCT_MD_NAME_MAX], unsigned count,
            snprintf(text, max, "UCX_NET_DEVICES=%.64s names no EFA device of "
                     "this host, and UCX_TLS=%.64s no other transport, hence "
                     "UCX finds no device: name %s:1%s, or unset "
-                    "UCX_NET_DEVICES", list, getenv("UCX_TLS"), names[0],
+                    "UCX_NET_DEVICES", list, ucx_setting("TLS"), names[0],
                     (count > 1) ? " or another that 'srd_info' lists" : "");
 }
 
@@ -365,7 +365,7 @@ void ucx_message_unused(void)
     }
     fprintf(stderr, "[%d] WARN  libuct_srd: UCX_TLS=%s, but this MPI did not "
             "use UCX, so nothing of it went over the EFA: %s (docs/MPI.md)\n",
-            (int)getpid(), getenv("UCX_TLS"),
+            (int)getpid(), ucx_setting("TLS"),
             (dlsym(RTLD_DEFAULT, "ompi_mpi_init") != NULL) ?
                     "for Open MPI add --mca pml ucx --mca pml_ucx_tls any "
                     "--mca pml_ucx_devices any" :

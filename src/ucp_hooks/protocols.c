@@ -3,7 +3,6 @@
  * UCP compares protocols by these, and tells no transport. Its rates of copying
  * stand in ucp/core/ucp_context.c and, until 1.17, ucs/arch/cpu.c.
  */
-#include <stdlib.h>
 #include <strings.h>
 
 #include "calls.h"
@@ -22,7 +21,7 @@ enum {
 int ucx_has_new_protocols(const ucx_host_t *host)
 {
     static const char *const yes[] = {"y", "yes", "on", "1", "try"};
-    const char *value = getenv("UCX_PROTO_ENABLE");
+    const char *value = ucx_setting("PROTO_ENABLE");
     unsigned i;
 
     if (value == NULL) {
@@ -39,7 +38,7 @@ int ucx_has_new_protocols(const ucx_host_t *host)
 double ucx_copy_rate(const ucx_host_t *host)
 {
     const ucx_calls_t *calls = host->calls;
-    const char *value        = getenv("UCX_BCOPY_BW");
+    const char *value        = ucx_setting("BCOPY_BW");
     double rate;
 
     if ((value != NULL) && (calls->read_bandwidth != NULL) &&

@@ -3,9 +3,9 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "global.h"
 #include "provider.h"
 
 enum {
@@ -54,7 +54,7 @@ static int tls_item_is(const tls_item_t *item, const char *name)
 /* The list without a "^", which *negated then says. NULL: all transports. */
 static const char *tls_list(int *negated)
 {
-    const char *list = getenv("UCX_TLS");
+    const char *list = ucx_setting("TLS");
 
     *negated = (list != NULL) && (*list == '^');
     if (list == NULL) {
@@ -155,7 +155,7 @@ int tls_asks_only_for_ours(void)
 
 int tls_may_use_device(const char *name)
 {
-    const char *list = getenv("UCX_NET_DEVICES");
+    const char *list = ucx_setting("NET_DEVICES");
     size_t length, base = strcspn(name, ":");
     char item[UCT_DEVICE_NAME_MAX];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCX_TLS as UCX reads it, so that we know before UCX opens an interface, and
- * where it opens none, whether it is to use a transport of ours. (Only the
- * environment is read: the functions serve set-up and messages.)
+ * where it opens none, whether it is to use a transport of ours. (See
+ * ucx_setting(): the functions serve set-up and messages.)
  *
  * An item is the name of a transport or an alias, UCX's name for several, and
  * fits as a whole; "\name" is the transport alone, "name:aux" one for wireup.

@@ -35,7 +35,7 @@ static unsigned ucx_minor()
 
 static bool has_new_protocols()
 {
-    const char *value = getenv("UCX_PROTO_ENABLE");
+    const char *value = getenv("THRESHOLD_PROTOCOLS"); /* as ucx.conf has it */
 
     return (value != nullptr) ? (*value == 'y') : (ucx_minor() >= 16);
 }
