@@ -219,6 +219,37 @@ TEST_F(UctMemory, read_only__is_received_into_once_it_may_be_written)
     unshare();
 }
 
+/* Memory that was sent as a whole, and is read-only in part, is received into
+ * where it may be written, by the same handle; elsewhere that call alone fails. */
+TEST_F(UctMemory, read_only_in_part__is_received_into_elsewhere)
+{
+    SRD_ONLY("no reads");
+    open();
+    const size_t size = 1 << 20, part = 65536;
+    Mapping local(size), remote(size);
+    Completion refused;
+
+    memset(remote.data(), 0x5a, size);
+    ASSERT_EQ(0, mprotect(local.data() + 2 * part, part, PROT_READ));
+    share(remote, local);
+    for (size_t at : {size / 2, size / 2 + part, size_t(100), 3 * part}) {
+        move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, at, part);
+        EXPECT_EQ(0, memcmp(local.data() + at, remote.data() + at, part));
+    }
+    for (size_t at : {size_t(0), 2 * part, size_t(part + 1)}) {
+        uct_iov_t iov = {local.data() + at, 3 * part, local_memh, 0, 1};
+        ucs_status_t status;
+        wait([&] {
+            status = uct_ep_get_zcopy(
+                    ep, &iov, 1, reinterpret_cast<uintptr_t>(remote.data()) + at,
+                    rkey.rkey, &refused.uct);
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        EXPECT_EQ(UCS_ERR_INVALID_ADDR, status);
+    }
+    unshare();
+}
+
 /* A key that is packed once the memory may be written lets a peer write; one
  * that was packed before goes on letting it read. */
 TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)

@@ -248,6 +248,7 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     base_iface_t *iface  = base_ep_iface(ep);
     base_op_t    *op     = base_am_start(iface, ep);
     size_t        length = (iovcnt > 0) ? base_am_iov_size(iov) : 0;
+    uct_mem_h     memh;
     ucs_status_t  status;
     unsigned      offset;
     uint8_t      *head;
@@ -258,7 +259,8 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         return UCS_ERR_INVALID_PARAM;
     }
     if ((length > 0) && !efa_memh_is_full(iov->memh, base_iface_md(iface))) {
-        status = efa_memh_check(base_iface_md(iface), iov->memh, 0);
+        memh   = iov->memh;
+        status = efa_memh_check(base_iface_md(iface), &memh, NULL, 0, 0);
         if (status != UCS_OK) {
             return status;
         }

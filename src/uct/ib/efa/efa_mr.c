@@ -334,6 +334,7 @@ static int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
         memh->full    = md;
         fresh->region = weak.region;
         fresh->mr     = weak.mr;
+        fresh->before = weak.before;
         fresh         = NULL;
     }
     pthread_mutex_unlock(&md->memh_lock);
@@ -343,22 +344,73 @@ static int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
     return 0;
 }
 
-ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h handle, int write)
+/* The registration of a part that may be received into, found or made; memory
+ * of which other parts may not. 0, or an errno value. */
+static int efa_memh_part(efa_md_t *md, efa_memh_t *memh, uintptr_t start,
+                         size_t length, efa_memh_t **part_p)
 {
-    efa_memh_t *memh = handle;
+    size_t        offset = start - (uintptr_t)memh->address;
+    ucx_mem_reg_t reg    = {
+        .address   = (void*)start,
+        .length    = memh->length - offset, /* to its end, or else so much */
+        .mem_type  = UCS_MEMORY_TYPE_HOST,
+        .dmabuf_fd = -1
+    };
+    efa_memh_t *part;
     int         err;
 
-    if (!efa_memh_is_of(handle, md)) {
-        return efa_memh_refuse(md, handle);
+    if ((offset > memh->length) || (length > memh->length - offset)) {
+        return EFAULT;
+    }
+    pthread_mutex_lock(&md->memh_lock);
+    for (part = memh->before; part != NULL; part = part->before) {
+        if ((start >= (uintptr_t)part->address) &&
+            (start + length <= (uintptr_t)part->address + part->length)) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&md->memh_lock);
+    *part_p = part;
+    if (part != NULL) {
+        return 0;
+    }
+    err = efa_memh_reg(md, &reg, 1, &part);
+    if (err == EFAULT) {
+        reg.length = length;
+        err        = efa_memh_reg(md, &reg, 1, &part);
+    }
+    if (err == 0) {
+        pthread_mutex_lock(&md->memh_lock);
+        part->before = memh->before;
+        memh->before = part;
+        *part_p      = part;
+        pthread_mutex_unlock(&md->memh_lock);
+    }
+    return err;
+}
+
+ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
+                            const void *buffer, size_t length, int write)
+{
+    efa_memh_t *memh = *handle_p, *part;
+    int         err;
+
+    if (!efa_memh_is_of(memh, md)) {
+        return efa_memh_refuse(md, memh);
     }
     if (!write || (memh->full != NULL)) {
         return UCS_OK;
     }
     err = efa_memh_strengthen(md, memh);
+    if ((err == EFAULT) && (buffer != NULL)) {
+        err       = efa_memh_part(md, memh, (uintptr_t)buffer, length, &part);
+        *handle_p = (err == 0) ? part : memh;
+    }
     if (err != 0) {
         host_error(md->super.host,
                    "%s: cannot receive into the %zu bytes at %p: %s%s",
-                   md->device->name, memh->length, memh->address, strerror(err),
+                   md->device->name, (buffer != NULL) ? length : memh->length,
+                   (buffer != NULL) ? buffer : memh->address, strerror(err),
                    (err == EFAULT) ? " (the memory is read-only: mmap or "
                                      "mprotect it with PROT_WRITE, or receive "
                                      "elsewhere)" : "");

@@ -12,8 +12,8 @@ struct efa_memh {
     efa_md_t            *md;   /* NULL while free */
     void                *address; /* what was asked for */
     size_t               length;
-    struct efa_memh     *before; /* the weaker one that this one replaced: its
-                                    keys are in use until the end */
+    struct efa_memh     *before; /* the weaker one that this one replaced, and
+                                    those of parts: in use until the end */
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     int                  is_host; /* no GPU's memory, for sure */
@@ -36,12 +36,15 @@ static inline int efa_memh_is_full(uct_mem_h handle, const efa_md_t *md)
 
 /*
  * May it be used, of which efa_memh_is_full is not sure? With `write` memory
- * that was read-only when it was registered is registered anew.
+ * that was read-only when it was registered is registered anew: all of it, or,
+ * if that still cannot be, the bytes at `buffer` (NULL: then not), of which
+ * *memh_p then is the handle, until the first one ends.
  * UCS_OK; UCS_ERR_INVALID_PARAM: no handle of this domain;
  * UCS_ERR_INVALID_ADDR: the memory may not be written; what efa_mem_reg
  * returns. Errors are told.
  */
-ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h memh, int write);
+ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *memh_p, const void *buffer,
+                            size_t length, int write);
 
 static inline uint32_t efa_memh_lkey(uct_mem_h memh)
 {

@@ -47,6 +47,7 @@ srd_list_measure_any(const base_iface_t *iface, base_out_kind_t kind,
     size_t       max   = md->device->max_rdma, i, blocks, each;
     size_t       most  = base_post_list_share(iface);
     size_t       total = 0;
+    uct_mem_h    memh;
     ucs_status_t status;
 
     for (i = 0; i < sgl->count; ++i) {
@@ -54,7 +55,8 @@ srd_list_measure_any(const base_iface_t *iface, base_out_kind_t kind,
         if ((sgl->lengths[i] == 0) || (blocks == 0)) {
             continue;
         }
-        status = efa_memh_check(md, sgl->memhs[i], kind == BASE_OUT_GET_ZCOPY);
+        memh   = sgl->memhs[i];
+        status = efa_memh_check(md, &memh, NULL, 0, kind == BASE_OUT_GET_ZCOPY);
         if (status != UCS_OK) {
             return status;
         }

@@ -71,6 +71,7 @@ srd_rma_gather(const base_iface_t *iface, base_op_t *op, base_out_kind_t kind,
     efa_md_t    *md     = base_iface_md(iface);
     size_t       total  = 0, length, i;
     int          pieces = 0;
+    uct_mem_h    memh;
     ucs_status_t status;
 
     if (iovcnt > srd_rma_max_iov(iface)) {
@@ -82,13 +83,14 @@ srd_rma_gather(const base_iface_t *iface, base_op_t *op, base_out_kind_t kind,
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {
-            status = efa_memh_check(md, iov[i].memh,
+            memh   = iov[i].memh;
+            status = efa_memh_check(md, &memh, iov[i].buffer, length,
                                     kind == BASE_OUT_GET_ZCOPY);
             if (status != UCS_OK) {
                 return status;
             }
             base_op_set_piece(op, pieces++, iov[i].buffer, length,
-                              efa_memh_lkey(iov[i].memh));
+                              efa_memh_lkey(memh));
             total += length;
         }
     }
