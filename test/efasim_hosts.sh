@@ -192,6 +192,30 @@ planted_amid() {
     done
 }
 
+# Another user has made the folder of what is kept, in a place for all: nothing of it is
+# taken, nor where a link of his leads.
+planted_cache() {
+    local kind out source
+    source=$(cd "$TEST_DIR/.." && pwd -P)/contrib/ci/ucx_source.sh
+    user_home
+    for kind in his led mine; do
+        mkdir -m 777 "$USER_HOME/$kind"
+        mkdir -p "$USER_HOME/$kind.is/source/ucx-0.0.1" || fail "mkdir: status $?"
+        : >"$USER_HOME/$kind.is/source/ucx-0.0.1/configure.ac"
+    done
+    mv "$USER_HOME/his.is" "$USER_HOME/his/ucx-efa-srd"
+    mv "$USER_HOME/mine.is" "$USER_HOME/mine/ucx-efa-srd"
+    chown -R 4242 "$USER_HOME/his/ucx-efa-srd"
+    "${AS_USER[@]}" ln -s "$USER_HOME/led.is" "$USER_HOME/led/ucx-efa-srd"
+    for kind in his led; do
+        out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
+            fail "$kind: $out is believed"
+        grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
+            fail "$kind: $out"
+    done
+    XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
+}
+
 # Outputs in folders of another user and of all; files of the user's own are
 # written to there.
 planted_outputs() {

@@ -569,6 +569,7 @@ suite_run() {
     check two_users 30 two_users
     check planted 30 planted
     check planted_outputs 30 planted_outputs
+    check planted_cache 20 planted_cache
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }

@@ -511,14 +511,19 @@ systemwide() {
 }
 
 systemwide_inside() {
-    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before
+    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before mask
     mount --bind "$CHECK_LOG.etc" /etc || skip_here "no bind mounts here"
     ldconfig
     before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
     ! "$tool" status || fail "enabled at first"
     "$tool" disable | grep -qx 'not enabled: nothing to undo' || fail "undo nothing"
     ! "$tool" disable twice 2>/dev/null || fail "two arguments were taken"
-    "$tool" enable || fail "enable: status $?"
+    for mask in 000 077; do # for all users, and root's alone to write to
+        (umask $mask && "$tool" enable) || fail "enable: status $?"
+        ! find "$BUILD/ucx-efa-srd.d" /etc/ld.so.conf.d/00-ucx-efa-srd.conf \( -perm /022 \
+            -o ! -perm -044 \) ! -type l | grep . || fail "umask $mask: wrong rights"
+        [ $mask = 077 ] || "$tool" disable || fail "disable: status $?"
+    done
     "$tool" status || fail "not enabled"
     ! "$tool" enable 2>/dev/null || fail "enabled twice"
     "$EFASIM" run --fabric "t$$" -- ucx_info -d >"$out" 2>&1

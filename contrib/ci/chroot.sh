@@ -338,8 +338,9 @@ suite_of() {
     esac
 }
 
-cache_top=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/chroot
-cache_top=${SRD_CHROOT_CACHE:-$cache_top}
+# shellcheck source=contrib/ci/cache.sh
+. "$top/contrib/ci/cache.sh"
+cache_top=${SRD_CHROOT_CACHE:-$srd_cache/chroot}
 arguments=("$@")
 kind=full action=run rebuild=no arch=
 binds=("$top")

@@ -7,7 +7,9 @@
 # another release, from its tag, is found there, too (ucx-1.12.1).
 set -u
 version=${1-1.13.1}
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/source
+# shellcheck source=contrib/ci/cache.sh
+. "$(dirname "$0")/cache.sh"
+cache=$srd_cache/source
 folder=$cache/ucx-$version
 
 skip() {

@@ -16,7 +16,9 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 build=$1
 page=$2
 log=$build/suite_python.log
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python
+# shellcheck source=contrib/ci/cache.sh
+. "$top/contrib/ci/cache.sh"
+cache=$srd_cache/python
 [ -s "$log" ] || die "$log is missing: run contrib/test.sh --ci python"
 
 # version_of ENVIRONMENT PACKAGE

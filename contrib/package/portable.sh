@@ -185,7 +185,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd -P) || exit 1
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/portable
+# shellcheck source=contrib/ci/cache.sh
+. "$top/contrib/ci/cache.sh"
+cache=$srd_cache/portable
 version=$(sed -n 's/^AC_INIT(\[ucx-efa-srd\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")
 packages_require "$PACKAGES_BUILD" no "to build" || exit "$SKIPPED"

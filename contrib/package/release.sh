@@ -79,7 +79,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 dir=${dir:-$build/release}
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/release
+# shellcheck source=contrib/ci/cache.sh
+. "$top/contrib/ci/cache.sh"
+cache=$srd_cache/release
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1577836800}
 version=$(sed -n 's/^AC_INIT(\[ucx-efa-srd\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")

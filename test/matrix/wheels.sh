@@ -5,7 +5,9 @@
 # after lib.sh. They are kept, unpacked, in the cache.
 
 WHEELS=$TEST_DIR/matrix/wheels.txt
-WHEEL_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/wheels
+# shellcheck source=contrib/ci/cache.sh
+. "$TEST_DIR/../contrib/ci/cache.sh"
+WHEEL_CACHE=$srd_cache/wheels
 
 need_pip() {
     need python3

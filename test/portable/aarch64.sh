@@ -22,11 +22,12 @@ arm_is() {
 # Sets what the tools of portable.sh want, and CROSS_LIBS, UCX's libraries there.
 arm_tools() {
     ARM=$BUILD/portable/aarch64
-    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
-    export ZIG_GLOBAL_CACHE_DIR=$cache/portable/zig
-    export ZIG_LOCAL_CACHE_DIR=$cache/portable/zig
+    # shellcheck source=contrib/ci/cache.sh
+    . "$TOP/contrib/ci/cache.sh"
+    export ZIG_GLOBAL_CACHE_DIR=$srd_cache/portable/zig
+    export ZIG_LOCAL_CACHE_DIR=$srd_cache/portable/zig
     [ -x "$ARM/tools/cc" ] || skip_here "contrib/package/portable.sh built nothing here"
-    CROSS_LIBS=$cache/chroot/bookworm-arm64/full/usr/lib/aarch64-linux-gnu
+    CROSS_LIBS=$srd_cache/chroot/bookworm-arm64/full/usr/lib/aarch64-linux-gnu
     CROSS_LIBS="$CROSS_LIBS/libucp.so.0 $CROSS_LIBS/libucs.so.0"
     CROSS_LIBS="$CROSS_LIBS -Wl,--allow-shlib-undefined"
 }

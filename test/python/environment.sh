@@ -5,7 +5,9 @@
 # contrib/ci/chroot.sh keeps systems. Sourced after lib.sh. test/python/NAME.txt says
 # what is in the environment NAME.
 
-PYTHON_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd/python
+# shellcheck source=contrib/ci/cache.sh
+. "$TEST_DIR/../contrib/ci/cache.sh"
+PYTHON_CACHE=$srd_cache/python
 PYTHON_DIR=$TEST_DIR/python
 PYTHON_EXAMPLES=$TEST_DIR/../contrib/examples
 

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Sets srd_cache: the folder of what is made once, which is then executed (other systems,
+# Python environments, tools, sources). Sourced. Where others may make a folder of that
+# name (XDG_CACHE_HOME=/tmp) only one of this user's alone is believed.
+srd_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
+if [ -n "$(find -H "${srd_cache%/*}" -prune -perm -002 2>/dev/null)" ]; then
+    mkdir -m 700 "$srd_cache" 2>/dev/null
+    if [ -z "$(find "$srd_cache" -prune -type d -user "$(id -u)" ! -perm -002)" ]; then
+        echo "$srd_cache is not this user's alone, and would be executed from: remove it," \
+            "or set XDG_CACHE_HOME to a folder that only you can write to" >&2
+        exit 1
+    fi
+fi
