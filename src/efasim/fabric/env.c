@@ -215,6 +215,40 @@ static int env_is_seen(struct fabric_env *env, const struct dir_slot *slot,
     return 1;
 }
 
+static ssize_t env_forced(pid_t pid, int write, void *bytes, uint64_t addr,
+                          size_t length)
+{
+    char name[32];
+    ssize_t ret;
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+    fd = open(name, (write ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    ret = write ? pwrite(fd, bytes, length, (off_t)addr) :
+                  pread(fd, bytes, length, (off_t)addr);
+    close(fd);
+    return ret;
+}
+
+/* A part of it, as by a device, which has the pages that were registered for
+ * that, whatever mprotect() has made of them since. */
+static ssize_t env_rdma_forced(pid_t pid, int write, uint64_t here,
+                               uint64_t there, size_t length)
+{
+    pid_t own = getpid();
+    char bytes[4096];
+    ssize_t ret;
+
+    length = (length < sizeof(bytes)) ? length : sizeof(bytes);
+    ret    = env_forced(write ? own : pid, 0, bytes, write ? here : there,
+                        length);
+    return (ret <= 0) ? ret : env_forced(write ? pid : own, 1, bytes,
+                                         write ? there : here, (size_t)ret);
+}
+
 static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
                     struct sim_near near, uint64_t addr, size_t length)
 {
@@ -239,11 +273,13 @@ static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
         ret = (op == IO_OP_WRITE) ?
               process_vm_writev(slot->pid, &local, 1, &remote, 1, 0) :
               process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
-        if (ret < 0) {
-            return -errno;
+        if ((ret < 0) && (errno == EFAULT)) {
+            ret   = env_rdma_forced(slot->pid, op == IO_OP_WRITE,
+                                    (uintptr_t)bytes, addr, length);
+            errno = EFAULT;
         }
-        if (ret == 0) {
-            return -EFAULT;
+        if (ret <= 0) {
+            return (ret < 0) ? -errno : -EFAULT;
         }
         bytes   = (char*)bytes + ret;
         addr   += ret;

@@ -275,6 +275,39 @@ TEST(process, killed_peer)
     }
 }
 
+/* Pages that were registered for it are the device's to write, whatever mprotect()
+ * has made of them since; those that were unmapped are not. */
+TEST(process, registered_pages_stay_the_devices)
+{
+    const size_t len = 20000;
+    Device dev;
+    Qp qp(dev, deep());
+    Memory plain(dev, len);
+    Child victim(1, "victim");
+    Address peer = victim.get<Address>();
+    victim.put(qp.address());
+    victim.get<char>();
+    ibv_ah *ah = dev.ah(peer.gid);
+    auto at    = (uint8_t*)mmap(nullptr, len, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(at, 0xa5, len);
+    ibv_mr *mr = ibv_reg_mr(dev.pd, at, len, IBV_ACCESS_LOCAL_WRITE);
+    ASSERT_NE(nullptr, mr);
+    ibv_sge sge = {(uintptr_t)at, (uint32_t)len, mr->lkey};
+
+    ASSERT_EQ(0, mprotect(at, len, PROT_READ));
+    ASSERT_EQ(0, qp.read(1, ah, peer, sge, peer.buf, peer.rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    ASSERT_EQ(0, qp.read(1, ah, peer, plain.sge(0, len), peer.buf, peer.rkey));
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    EXPECT_EQ(0, memcmp(at, plain.data(), len));
+    munmap(at, len);
+    ASSERT_EQ(0, qp.read(2, ah, peer, sge, peer.buf, peer.rkey));
+    EXPECT_NE(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    ibv_dereg_mr(mr);
+    victim.kill(SIGKILL, peer.pid);
+}
+
 namespace {
 
 /* A process of number @pid, with memory of @len bytes at @address; -1: none may
