@@ -36,7 +36,9 @@ def main(source, build, work, *faults):
     parts = [f"{build}/src/record/record_{part}.o"
              for part in ("call", "call_rx", "file", "format", "guard",
                           "packet")]
-    subprocess.run(["gcc", *core, *parts, build + "/src/files/output.o",
+    parts += [f"{build}/src/{part}.o"
+              for part in ("files/output", "command/json", "command/options")]
+    subprocess.run(["gcc", *core, *parts,
                     *glob.glob(build + "/src/tools/replay/*.o"), "-o",
                     work + "/bin/srd_replay"], check=True)
 
