@@ -3,7 +3,7 @@
 #
 # How quickstart.sh and test.sh build. Sourced, after common.sh.
 
-# What build_tree makes: these suites' programs, if there are any, else these targets.
+# build_tree makes the programs of these suites, if there are any, else these targets.
 build_suites=()
 build_targets=(all)
 

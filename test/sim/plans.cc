@@ -18,8 +18,8 @@ static const struct Row {
     void (*set)(Plan &plan);
 } rows[] = {
     {"=srd", "", SET(p.late = 0.2, p.clog = 0.001, p.noise = 0.01)},
-    /* What SRD does not do to us, everybody else does. Faults last longer than
-     * on SRD, for time-outs begin at 2 ms. */
+    /* All that SRD does not do to us. Faults last longer than on SRD, for
+     * time-outs begin at 2 ms. */
     {"=ud", "=srd",
      SET(p.profile = FLOW_UD, p.loss = 0.05, p.dup = 0.05, p.corrupt = 0.01,
          p.faults_end = 50 * MS, p.deadline = 200 * SEC)},

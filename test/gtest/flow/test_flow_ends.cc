@@ -299,7 +299,7 @@ TEST(flow_ends, event_peer_next__answers_and_tells_no_user)
     EXPECT_EQ(0u, a.count(FLOW_EVENT_PEER_INTRODUCED)) << "each once";
 }
 
-/* What stays of a dead peer has no address handle. */
+/* A dead peer's tombstone has no address handle. */
 TEST(flow_ends, tombstone__is_not_reachable)
 {
     Node a(1), b(2);
