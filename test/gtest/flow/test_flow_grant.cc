@@ -304,7 +304,8 @@ TEST(flow_grant, scarce__asks_for_buffers)
     EXPECT_EQ(2u, b.count(FLOW_EVENT_RX_SCARCE));
 }
 
-/* Too few buffers for the grants of all: none gets more at a time than its grant. */
+/* Too few buffers for the grants of all: none gets more at a time than its
+ * grant. */
 TEST(flow_grant, short__of_small_grants)
 {
     Node a(1), b(2, [](flow_params_t *p) {
@@ -326,7 +327,8 @@ TEST(flow_grant, short__of_small_grants)
         settle(a, b);
         for (flow_tx_t *tx : txs) {
             flow_rx_t *rx = rx_of(b, a, tx);
-            ASSERT_GE((round < 16) ? 16 : 2, flow_psn_diff(rx->limit, flow_rx_psn(rx)));
+            ASSERT_GE((round < 16) ? 16 : 2,
+                      flow_psn_diff(rx->limit, flow_rx_psn(rx)));
         }
     }
     EXPECT_GT(b.counters().starved, 0u);

@@ -179,8 +179,8 @@ TEST_F(flow_hand, recall__not_after_it_was_granted_more)
     EXPECT_TRUE(a.send(txs[0], "y"));
 }
 
-/* The use in one round says nothing of the next; when nothing moves for some, the
- * hand stops. */
+/* The use in one round says nothing of the next; when nothing moves for some,
+ * the hand stops. */
 TEST_F(flow_hand, round__begins_anew)
 {
     unsigned use[2];

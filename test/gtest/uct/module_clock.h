@@ -18,8 +18,8 @@ void module_clock_away(unsigned long us);
 /* Looks of this thread. */
 unsigned long module_clock_looks();
 
-/* As long as there is one, time passes faster for the module, unless a test has said
- * how or the emulated device works by itself, as fast as the machine lets it. */
+/* As long as there is one, time passes faster for the module, unless a test has
+ * said how or the emulated device works by itself, as fast as it can. */
 class FastClock {
 public:
     FastClock();
