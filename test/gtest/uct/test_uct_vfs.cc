@@ -72,11 +72,11 @@ TEST_F(UctVfs, receives__are_fewer_when_all_have_answered)
     }
     ASSERT_TRUE(wait([&] { return b->received.size() == PEERS - 1; }));
     EXPECT_LT(2 * PEERS, number(path_a, "receive_buffers"));
-    for (uint64_t i = 0; i < 4 * PEERS; ++i) {
-        ASSERT_EQ(UCS_OK, send_short(back, i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return a->received.size() == 4 * PEERS; }));
-    EXPECT_LE(number(path_a, "receives_posted"), 256u);
+    /* those that are too many are not posted again when they were used */
+    EXPECT_TRUE(wait([&] {
+        EXPECT_EQ(UCS_OK, send_short(back, 0, {}));
+        return number(path_a, "receives_posted") <= 256;
+    }));
 }
 
 TEST_F(UctVfs, handles__go_with_their_peers)
@@ -86,11 +86,13 @@ TEST_F(UctVfs, handles__go_with_their_peers)
         ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
         ASSERT_TRUE(flush(ep));
         ASSERT_TRUE(wait([&] { return b->received.size() == i + 1; }));
-        EXPECT_EQ(1u, number(path_b, "address_handles"));
+        EXPECT_TRUE(wait([&] { return number(path_b, "address_handles") == 1; }));
         uct_ep_destroy(ep);
         ep = nullptr;
-        EXPECT_TRUE(wait([&] { return number(path_b, "address_handles") == 0; }, 2));
-        EXPECT_EQ(0u, number(path_b, "peers"));
+        EXPECT_TRUE(wait([&] {
+            return (number(path_b, "address_handles") == 0) &&
+                   (number(path_b, "peers") == 0);
+        }));
         delete a; /* another interface comes next */
         a = new Entity();
         ep = a->connect(*b);
