@@ -357,9 +357,10 @@ TEST_F(UctPut, put_short_and_bcopy__each_length)
                 return bcopy ? uct_ep_put_bcopy(ep, pack_bytes, &bytes,
                                                 address(remote),
                                                 remote.rkey()) :
-                               uct_ep_put_short(ep, bytes.data(), length,
-                                                address(remote),
-                                                remote.rkey());
+                               ssize_t(uct_ep_put_short(ep, bytes.data(),
+                                                        length,
+                                                        address(remote),
+                                                        remote.rkey()));
             })) << length;
             std::fill(bytes.begin(), bytes.end(), 0);
             ASSERT_TRUE(flush(ep));
