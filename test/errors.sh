@@ -15,7 +15,8 @@ ERRORS_LENGTH=420 # bytes of a line, at most, without UCX's own head
 errors_lines() {
     local ours=' EFA  +(WARN|ERROR|FATAL) |libuct_srd: |^FAIL '
     ours="$ours|^\[[^]]*\] +(base|srd|ud|efa)_[a-z_]+\.c:[0-9]+ "
-    ours="$ours|^(srd_info|srd_replay|srd_systemwide|srdrun|efasim|efapci)[^ ]*: |parser.c.*ERROR .*UCX_(SRD|EFA)"
+    ours="$ours|^(srd_info|srd_replay|srd_systemwide|srdrun|efasim|efapci)[^ ]*: "
+    ours="$ours|parser.c.*ERROR .*UCX_(SRD|EFA)"
     grep -avE '^srd_info: [a-z-]+, between ' "$1" | grep -aE "$ours" |
         sed -E 's/^\[[^]]*\] +[a-z_]+\.c:[0-9]+ +/FATAL: /
             s/^\[[0-9.]+\] \[[^]]*\] +[^ ]+ +[A-Z]+ +(WARN|ERROR|FATAL) +/\1: /'

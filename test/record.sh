@@ -227,7 +227,8 @@ sys.exit(not (count == out + 1 - wanted - held > 0 and ranges[0][0] == wanted))
 PY
     # a recording of another run has no flow to it
     said=$("$BUILD/bin/srd_replay" --lost "$RECORDED"/sender/*.srdrec{,}) || fail "$said"
-    grep -q '^no flow is open from one .*closed in order lost nothing; --until' <<<"$said" || fail "to itself: $said"
+    grep -q '^no flow is open from one .*closed in order lost nothing; --until' <<<"$said" ||
+        fail "to itself: $said"
 }
 
 # A recording that is still written replays, however often its ring turns.

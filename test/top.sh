@@ -315,6 +315,7 @@ top_sleeper() {
 top_names() {
     local want=$1 how=$2 job last
     shift 2
+    # shellcheck disable=SC2034 # openmpi() uses it
     EFASIM_OPTIONS=(--timeout-ms 600000 "$@")
     TOP_PIDS=()
     rm -f "$CHECK_LOG.out" # of the job before

@@ -9,6 +9,8 @@
 #ifndef UCX_EFA_ABI_H
 #define UCX_EFA_ABI_H
 
+#include <string.h>
+
 #include "calls.h"
 #include "components.h"
 #include "minors.h"
@@ -89,5 +91,14 @@ typedef struct ucx_abi {
     extern const ucx_abi_t UCX_ABI_NAME(_minor);
 UCX_MINORS(UCX_ABI_DECLARE)
 #undef UCX_ABI_DECLARE
+
+/* Row @n of the variables that UCX itself gives each transport; 0: the end. */
+static inline int ucx_abi_iface_field(const ucx_calls_t *calls, unsigned n,
+                                      ucx_abi_field_t *field)
+{
+    memcpy(field, (const char*)calls->iface_config_table +
+                          n * calls->abi->config_field_size, sizeof(*field));
+    return field->name != NULL;
+}
 
 #endif

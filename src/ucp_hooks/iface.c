@@ -35,20 +35,17 @@ static ucs_status_t iface_query(uct_iface_h iface, uct_iface_attr_t *attr)
 static ucs_log_level_t iface_failure_level(const ucx_calls_t *calls,
                                            const void *config)
 {
-    const char *field = calls->iface_config_table;
-    ucx_abi_field_t head;
+    ucx_abi_field_t field;
+    unsigned n;
 
-    for (;; field += calls->abi->config_field_size) {
-        memcpy(&head, field, sizeof(head));
-        if (head.name == NULL) {
-            return UCS_LOG_LEVEL_DIAG; /* UCX's default */
-        }
-        if (!strcmp(head.name, "FAILURE") &&
-            (head.offset + sizeof(int) <= sizeof(ucx_iface_config_t))) {
+    for (n = 0; ucx_abi_iface_field(calls, n, &field); ++n) {
+        if (!strcmp(field.name, "FAILURE") &&
+            (field.offset + sizeof(int) <= sizeof(ucx_iface_config_t))) {
             return (ucs_log_level_t)*(const int*)((const char*)config +
-                                                  head.offset);
+                                                  field.offset);
         }
     }
+    return UCS_LOG_LEVEL_DIAG; /* UCX's default */
 }
 
 ucs_status_t ucx_iface_init(ucx_iface_base_t *self, const uct_iface_ops_t *ops,

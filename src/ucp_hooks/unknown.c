@@ -49,15 +49,11 @@ static void unknown_table(unknown_t *unknown, const ucx_config_table_t *table)
 static void unknown_of_ucx(unknown_t *unknown, const ucx_calls_t *calls,
                            const char *prefix)
 {
-    const char *field = calls->iface_config_table;
-    ucx_abi_field_t head;
+    ucx_abi_field_t field;
+    unsigned n;
 
-    for (;; field += calls->abi->config_field_size) {
-        memcpy(&head, field, sizeof(head));
-        if (head.name == NULL) {
-            return;
-        }
-        unknown_try(unknown, prefix, head.name);
+    for (n = 0; ucx_abi_iface_field(calls, n, &field); ++n) {
+        unknown_try(unknown, prefix, field.name);
     }
 }
 

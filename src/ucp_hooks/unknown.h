@@ -5,8 +5,8 @@
 
 #include "host.h"
 
-/* Warns of each UCX_SRD_* and UCX_EFA_* that nobody reads, with the name that is
- * near; where EFAs are the only RDMA devices (@is_alone) also of those of
+/* Warns of each UCX_SRD_* and UCX_EFA_* that nobody reads, with the name that
+ * is near; where EFAs are the only RDMA devices (@is_alone) also of those of
  * InfiniBand that have another name here. */
 void unknown_variables(ucx_host_t *host, int is_alone);
 
