@@ -7,8 +7,8 @@
  *
  * Without arguments CPU time: it reads cases from standard input, a line each:
  * OPERATION:SIZE:WINDOW[:ENDPOINTS]. OPERATION: tag, am (a ping-pong where WINDOW is
- * 1), put (each waits for a flush then), get. Of several endpoints each message
- * takes one at random. It answers each case by a line: the case,
+ * 1), put (each waits for a flush then), get. Each message goes to one of the
+ * endpoints, at random. It answers each case by a line: the case,
  * nanoseconds for one (the least of some parts of 8 milliseconds), how many in a
  * part; at the end by the bytes of all. It sleeps meanwhile: several of
  * it can be asked in turn.

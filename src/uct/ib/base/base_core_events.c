@@ -88,6 +88,7 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
         base_rxq_follow(iface, 0); /* it may have a flow to us by now */
         break;
     case FLOW_EVENT_TX_FAILED:
+        base_pending_open(event->cookie);
         base_fail_ep_report(event->cookie, event->why);
         break;
     case FLOW_EVENT_TX_GONE:

@@ -4,7 +4,6 @@
 #include "base_fail.h"
 #include "base_ep_list.h"
 #include "base_flow.h"
-#include "base_pending.h"
 #include "base_post.h"
 #include "base_report.h"
 
@@ -33,7 +32,6 @@ void base_fail_ep(base_ep_t *ep, ucs_status_t status, flow_send_status_t why)
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
         ep->status = status;
-        base_pending_open(ep);
     }
     if (ep->tx != NULL) {
         flow_tx_fail(base_ep_iface(ep)->core, ep->tx, why);
@@ -127,7 +125,6 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
         ep->state  = BASE_EP_FAILED;
         ep->status = iface->broken ? UCS_ERR_IO_ERROR :
                                      base_fail_end_status(why);
-        base_pending_open(ep);
     }
     if ((ep->state == BASE_EP_DESTROYED) || ep->reported) {
         return;

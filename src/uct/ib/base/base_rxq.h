@@ -181,10 +181,10 @@ ucs_status_t base_rxq_fill(base_rxq_t *rxq);
  * least that. Returns 1 if it grew. */
 int base_rxq_grow(base_rxq_t *rxq);
 
-/* Sets target to base, or to what covers `granted` messages, which is nearly max
- * at most: silent peers keep a message each that base does not count. Where it was
- * higher, buffers that come back stay free: the fewer are in turn, the sooner each
- * is used again, from the processor's cache. */
+/* Sets target to base, or to what covers `granted` messages, which is nearly
+ * max at most: silent peers keep a message each that base does not count. Where
+ * it was higher, buffers that come back stay free: the fewer are in turn, the
+ * sooner each is used again, from the processor's cache. */
 void base_rxq_cover(base_rxq_t *rxq, unsigned granted);
 
 /* UCP gives a kept buffer back (uct_recv_desc_t). */

@@ -195,8 +195,8 @@ struct base_iface {
     record_t          *recorder; /* base_record.h, or NULL */
     struct base_flow_block *core_chunks; /* the core's (base_flow.c) */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
-    unsigned           greeted;     /* endpoints whose peers may still answer for
-                                       the first time, or have failed */
+    unsigned           greeted;     /* endpoints whose peers may still answer
+                                       for the first time, or have failed */
     base_ep_t         *alive;       /* the user's endpoints; changes under
                                        base_vfs_lock */
     base_ep_t         *lingering;   /* destroyed with operations outstanding */

@@ -29,8 +29,8 @@ const ucx_config_field_t efa_md_config_fields[] = {
      "ones (vm.nr_hugepages); y: warn if it has none; n: never",
      UCX_CONFIG_AT(efa_md_config_t, huge_pages, UCX_CONFIG_TERNARY), 0, 0},
     {"DMABUF", "y",
-     "Register GPU memory by dma-buf, where kernel and libibverbs can. n: by peer "
-     "memory, or let UCX copy it through host memory",
+     "Register GPU memory by dma-buf, where kernel and libibverbs can. n: by "
+     "peer memory, or let UCX copy it through host memory",
      UCX_CONFIG_AT(efa_md_config_t, dmabuf, UCX_CONFIG_BOOL), 0, 0},
     {"RECORD", "",
      "DIR[:SIZE]: record the calls and results of the protocol, without "

@@ -132,8 +132,8 @@ const char *efa_md_gpu_obstacle(const efa_md_t *md)
         return NULL;
     }
     if (md->no_dmabuf) {
-        return "UCX_EFA_DMABUF=n forbids dma-bufs, and peer memory for EFA is not "
-               "there: load efa_nv_peermem, or leave the variable out";
+        return "UCX_EFA_DMABUF=n forbids dma-bufs, and peer memory for EFA is "
+               "not there: load efa_nv_peermem, or leave the variable out";
     }
     if (md->dmabuf_types == 0) {
         return "neither peer memory for EFA nor dma-bufs are there: load "

@@ -238,8 +238,9 @@ static int efa_mr_reg_gpu(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
     if (!md->dmabuf_refused) {
         md->dmabuf_refused = 1;
         host_warn(md->super.host,
-                  "%s: a dma-buf of GPU memory was refused: %s; peer memory does "
-                  "instead, for this and others (UCX_EFA_DMABUF=n tries none)",
+                  "%s: a dma-buf of GPU memory was refused: %s; peer memory "
+                  "does instead, for this and others (UCX_EFA_DMABUF=n tries "
+                  "none)",
                   md->device->name, strerror(err));
     }
     return 0;
