@@ -239,6 +239,13 @@ static uint8_t *base_am_zcopy_head(base_iface_t *iface, base_op_t *op,
     return bounce->data;
 }
 
+/* Out of line, as it takes an address. */
+static __attribute__((noinline)) ucs_status_t
+base_am_memh_check(base_iface_t *iface, uct_mem_h memh)
+{
+    return efa_memh_check(base_iface_md(iface), &memh, NULL, 0, 0);
+}
+
 ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
                            unsigned header_length, const uct_iov_t *iov,
                            size_t iovcnt, unsigned flags,
@@ -248,7 +255,6 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     base_iface_t *iface  = base_ep_iface(ep);
     base_op_t    *op     = base_am_start(iface, ep);
     size_t        length = (iovcnt > 0) ? base_am_iov_size(iov) : 0;
-    uct_mem_h     memh;
     ucs_status_t  status;
     unsigned      offset;
     uint8_t      *head;
@@ -259,8 +265,7 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         return UCS_ERR_INVALID_PARAM;
     }
     if ((length > 0) && !efa_memh_is_full(iov->memh, base_iface_md(iface))) {
-        memh   = iov->memh;
-        status = efa_memh_check(base_iface_md(iface), &memh, NULL, 0, 0);
+        status = base_am_memh_check(iface, iov->memh);
         if (status != UCS_OK) {
             return status;
         }

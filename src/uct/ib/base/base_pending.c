@@ -15,10 +15,10 @@
  * operations that it has to wait for are posted only when that one has been
  * dispatched.
  *
- * An endpoint whose head was refused a message, since its flow's window is shut,
- * is in another ring, which nobody serves, until the core says that the window
- * has opened, or that the flow has failed. A round then costs what can go on,
- * not what waits.
+ * An endpoint whose head was refused a message, since its flow's window is
+ * shut, is in another ring, which nobody serves, until the core says that the
+ * window has opened, or that the flow has failed. A round then costs what can
+ * go on, not what waits.
  *
  * A list needs many operations at once, which come back one by one, and others
  * would take each of them. The ring waits while its head has such a request;
