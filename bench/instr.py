@@ -59,12 +59,12 @@ def phases_of(rounds, sid, endpoints):
         # half of the polls have a limit packet, which is counted with those
         ("bench_receive", messages * 3 / 2, 78, 82, "receive, 16 in a poll"),
         ("bench_receive_reversed", messages / 2, 154, 172, "receive, 16 reversed"),
-        ("bench_receive_alone", messages * 31 / 32, 160, 180, "receive, alone"),
+        ("bench_receive_alone", messages * 31 / 32, 160, 181, "receive, alone"),
         ("bench_complete", messages * 3 / 2, 30, 33, "completion, 16 in a poll"),
         ("bench_complete_alone", messages * 31 / 32, 104, 168,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
-        ("bench_receive_limit", rounds * 3 / 2, 1834, 1946,
+        ("bench_receive_limit", rounds * 3 / 2, 1834, 1952,
          "16 received, limit sent"),
         ("bench_complete_limit", rounds * 3 / 2, 820, 832,
          "16 complete, limit taken"),
