@@ -12,8 +12,10 @@ uct_in_sid() {
     [ "$transport" = srd ] ||
         { filter='-UctUd*' && env=(UCX_EFA_UD_FIRST_WINDOW=64); }
     # Waiting for time-outs takes its time where the device works by itself.
-    [ "$transport:${3-}" != ud:--eager ] ||
-        filter+=':*UctStatus*:UctWaiting*:UctFailure*'
+    case $transport:${3-} in
+    ud:--eager) filter+=':*UctStatus*:UctWaiting*:UctFailure*' ;;
+    srd:--eager) filter='-UctWaiting*' ;;
+    esac
     [ "$queues" = direct ] || env+=(UCX_EFA_DIRECT=n)
     in_release sid --device efa2 "${@:3}" -- env "${env[@]}" \
         "UCT_TRANSPORT=$transport" UCX_EFA_UD_TRIES=8 UCX_LOG_LEVEL=debug \
