@@ -31,6 +31,9 @@ MISSED = {"instructions: an endpoint, created",
           "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own",
           *[f"CPU of 8 B to {endpoints} endpoints, {label} to UCX's own"
             for endpoints in cpu.ENDPOINTS[1:] for label in ("srd", "srd direct")],
+          *[f"UCP tag_{window}_of_{endpoints}, instructions of UCX and libefa, srd "
+            "to UCX's own" for endpoints in cpu.ENDPOINTS
+            for window in cpu.OUTSTANDING],
           *[f"instructions: {row}" for row, *_, which in COUNTS if which == "both"],
           *[f"direct: {row}" for row, *_, which in COUNTS if which]}
 TIMED = 0.25 # how far a time may be off from run to run: only beyond it is a goal lost
