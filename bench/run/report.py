@@ -165,7 +165,7 @@ def cpu_text(found):
 
 def peers_text(found):
     return table(
-        "The same of tag messages of 8 B to endpoints at random",
+        "CPU time beside UCX's own srd: tag messages of 8 B to endpoints at random",
         ["", *[f"{count} outstanding" for count in cpu.OUTSTANDING]],
         [[f"{endpoints} endpoints", *[
             beside(found, "peers", f"tag:8:{window}:{endpoints}")
