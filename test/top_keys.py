@@ -3,9 +3,12 @@
 """top_keys.py SRD_INFO: srd_info --top on a terminal. Its peers are those of a
 page that this program shows, in which each column has an order of its own.
 top_keys.py SRD_INFO states: the first line and the waits of --top --once, of
-processes that sleep, do not answer or are stopped while this one waits."""
+processes that sleep, do not answer or are stopped while this one waits; of one that
+another keeps off its processor."""
 
 import fcntl
+import hashlib
+import json
 import os
 import pty
 import re
@@ -77,6 +80,38 @@ def other(rank, quiet, keeps=True):
         time.sleep(60)
         os._exit(0)
     return pid
+
+
+def busy(rank=None):
+    """A process that computes on one processor; it has a page if it is a rank."""
+    pid = os.fork()
+    if pid == 0:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        if rank is not None:
+            threading.Thread(target=keep, args=(show(page(b'', rank, 9)), b'', rank, 9),
+                             daemon=True).start()
+        hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)  # without Python's lock
+        os._exit(0)
+    return pid
+
+
+def starves(program):
+    """A rank that polls when it gets a processor, and hardly ever gets one."""
+    def does(pid):
+        top = json.loads(subprocess.run([program, '--top', '--json', '-'], check=True,
+                                        stdout=subprocess.PIPE).stdout)
+        return [one['does'] for one in top['interfaces'] if one['pid'] == pid]
+
+    rank, rival = busy(8), busy()
+    try:
+        while not does(rank):
+            time.sleep(0.1)
+        os.sched_setscheduler(rank, os.SCHED_IDLE, os.sched_param(0))
+        time.sleep(1)
+        expect(does(rank) == ['polls'], f'without a processor: {does(rank)}')
+    finally:
+        os.kill(rank, signal.SIGKILL)
+        os.kill(rival, signal.SIGKILL)
 
 
 def wait(peer, age, qpn=77):
@@ -250,6 +285,7 @@ def main(program):
 
 
 if sys.argv[2:] == ['states']:
+    starves(sys.argv[1])
     states(sys.argv[1])
 else:
     main(sys.argv[1])

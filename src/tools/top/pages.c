@@ -121,9 +121,40 @@ typedef struct pages_of {
     long     pid;
     uint32_t own; /* PID in its own PID namespace */
     char     state;
-    uint64_t ticks;
-    double   cpu;
+    uint64_t ticks, delay;
+    double   awake;
 } pages_of_t;
+
+/* ns that the threads of this process waited for a processor: proc(5),
+ * schedstat. 0 where the kernel does not count them. */
+static uint64_t pages_delay(long pid)
+{
+    unsigned long long thread_delay;
+    uint64_t           delay = 0;
+    struct dirent     *entry;
+    char               path[320];
+    FILE              *file;
+    DIR               *dir;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", pid);
+    dir = opendir(path);
+    while ((dir != NULL) && ((entry = readdir(dir)) != NULL)) {
+        snprintf(path, sizeof(path), "/proc/%ld/task/%s/schedstat", pid,
+                 entry->d_name);
+        file = (entry->d_name[0] == '.') ? NULL : fopen(path, "re");
+        if (file == NULL) {
+            continue;
+        }
+        if (fscanf(file, "%*u %llu", &thread_delay) == 1) {
+            delay += thread_delay;
+        }
+        fclose(file);
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return delay;
+}
 
 /* proc(5): the command may have any characters, brackets too. */
 static void pages_stat(pages_of_t *one)
@@ -155,19 +186,25 @@ static void pages_stat(pages_of_t *one)
 static void pages_of(pages_of_t *one, long pid, const pages_t *pages,
                      const pages_t *before)
 {
-    unsigned i;
+    const pages_one_t *last;
+    double             awake;
+    unsigned           i;
 
-    one->pid = pid;
-    one->own = pages_own_pid(pid);
-    one->cpu = -1;
+    one->pid   = pid;
+    one->own   = pages_own_pid(pid);
+    one->awake = -1;
+    one->delay = pages_delay(pid);
     pages_stat(one);
     for (i = 0; i < before->count; ++i) {
-        if ((before->list[i].pid == one->pid) &&
-            (before->list[i].ticks <= one->ticks) &&
+        last = &before->list[i];
+        if ((last->pid == pid) && (last->ticks <= one->ticks) &&
             (before->when < pages->when)) {
-            one->cpu = (double)(one->ticks - before->list[i].ticks) * 1e9 /
-                       ((double)sysconf(_SC_CLK_TCK) *
-                        (double)(pages->when - before->when));
+            awake = (double)(one->ticks - last->ticks) * 1e9 /
+                    (double)sysconf(_SC_CLK_TCK);
+            if (one->delay > last->delay) {
+                awake += (double)(one->delay - last->delay);
+            }
+            one->awake = awake / (double)(pages->when - before->when);
             return;
         }
     }
@@ -231,7 +268,8 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
     one->pid   = of->pid;
     one->state = of->state;
     one->ticks = of->ticks;
-    one->cpu   = of->cpu;
+    one->delay = of->delay;
+    one->awake = of->awake;
     if (one->fd < 0) {
         pages->left_out += (errno == EMFILE) || (errno == ENFILE);
         return 0;

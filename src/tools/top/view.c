@@ -13,7 +13,7 @@
 #define VIEW_LONG 0.1  /* shortest wait that is shown, s */
 #define VIEW_AWAY_S  3.0 /* without progress: longer than two looks, s */
 #define VIEW_NET_S   2.0 /* a device that answers does so before, s */
-#define VIEW_IDLE 0.02 /* share of a CPU below which a process "sleeps" */
+#define VIEW_IDLE 0.02 /* of a processor used or wanted: less "sleeps" */
 
 /* One row of one page. */
 typedef struct view_ref {
@@ -68,7 +68,7 @@ view_state_t view_state(const pages_one_t *one)
     if (one->age > PAGES_OLD) {
         return VIEW_SILENT;
     }
-    if ((one->cpu >= 0) && (one->cpu < VIEW_IDLE)) {
+    if ((one->awake >= 0) && (one->awake < VIEW_IDLE)) {
         return VIEW_SLEEPS;
     }
     if (one->away > VIEW_AWAY_S) {
@@ -88,7 +88,7 @@ const char *view_does(const pages_one_t *one)
                                         [VIEW_STOPPED] = "is stopped"};
     view_state_t             state   = view_state(one);
 
-    return ((state == VIEW_POLLS) && (one->cpu < 0)) ? "moves nothing" :
+    return ((state == VIEW_POLLS) && (one->awake < 0)) ? "moves nothing" :
                                                        words[state];
 }
 
