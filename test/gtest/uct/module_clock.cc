@@ -67,6 +67,11 @@ void module_clock_start()
     }
 }
 
+bool device_has_own_time()
+{
+    return getenv("EFASIM_EAGER") != nullptr;
+}
+
 void module_clock_away(unsigned long us)
 {
     away = us;
@@ -74,7 +79,7 @@ void module_clock_away(unsigned long us)
 
 FastClock::FastClock() : m_away(away)
 {
-    if ((m_away == 0) && (getenv("EFASIM_EAGER") == nullptr)) {
+    if ((m_away == 0) && !device_has_own_time()) {
         module_clock_start();
         module_clock_away(20);
     }

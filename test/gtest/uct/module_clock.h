@@ -12,6 +12,10 @@ void module_clock_start();
 /* Whether it is the module that calls from there. */
 bool module_is(const void *caller);
 
+/* Does the emulated device work by itself, in real time, whatever the module's
+ * clock says? */
+bool device_has_own_time();
+
 /* From now on so many microseconds pass, for the module, before each look. */
 void module_clock_away(unsigned long us);
 

@@ -76,6 +76,9 @@ TEST_F(UctEnd, close__with_operations_outstanding)
 TEST_F(UctEnd, destroy__after_waits_in_vain)
 {
     SRD_ONLY("a datagram is out at once");
+    if (device_has_own_time()) {
+        GTEST_SKIP() << "it may need more looks at the clock";
+    }
     open();
     auto local    = std::make_unique<Memory>(*a, 8192, 2);
     uct_iov_t iov = local->iov(0, 8000);

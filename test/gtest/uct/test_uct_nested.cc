@@ -272,7 +272,7 @@ protected:
             unsigned long looks = module_clock_looks();
 
             uct_ep_destroy(eps[which]);
-            if (getenv("EFASIM_EAGER") == nullptr) { /* works when it can */
+            if (!device_has_own_time()) {
                 EXPECT_LT(module_clock_looks() - looks, 16u)
                         << "looks at the clock: it waits in vain";
             }
@@ -325,6 +325,9 @@ TEST_P(UctDestroy, in_a_callback)
         },
     };
 
+    if (is_ud() && device_has_own_time()) {
+        GTEST_SKIP() << "a machine that is late makes ud's window small";
+    }
     for (size_t i = is_ud() ? 2 : 0; i < posts.size(); ++i) {
         SCOPED_TRACE(i);
         order = GetParam();

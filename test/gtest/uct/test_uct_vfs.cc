@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An interface in UCX's tree of files. */
+#include "module_clock.h"
 #include "uct_entity.h"
 #include "vfs_files.h"
 
@@ -175,7 +176,7 @@ TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
     /* Many rounds, and more where the reader hardly ran beside them. On UD an
      * endpoint is gone when its goodbye was confirmed, on a device that works
      * by itself when that had a look: that takes its time. */
-    const bool slow = is_ud() || (getenv("EFASIM_EAGER") != nullptr);
+    const bool slow = is_ud() || device_has_own_time();
     const int least = slow ? 150 : 2500;
     for (int round = 0; round < 100000; ++round) {
         uct_ep_h each[8];
