@@ -278,6 +278,12 @@ void flow_tx_check(flow_core_t *core, flow_tx_t *tx)
     }
 }
 
+int flow_tx_is_answered(const flow_tx_t *tx, flow_psn_t psn)
+{
+    return flow_tx_done_before(tx, psn) && (tx->ctl_out == 0) &&
+           !(tx->ctl & ~FLOW_CTL_TX_LISTS) && !(tx->wait & FLOW_WAIT_PONG);
+}
+
 void flow_tx_pause(flow_tx_t *tx, unsigned reasons)
 {
     tx->paused |= (uint8_t)reasons;

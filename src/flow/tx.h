@@ -234,6 +234,9 @@ void flow_tx_ping(flow_core_t *core, flow_tx_t *tx);
  */
 void flow_tx_check(flow_core_t *core, flow_tx_t *tx);
 
+/* Is that answered: all messages before `psn`, and the ping, if any? */
+int flow_tx_is_answered(const flow_tx_t *tx, flow_psn_t psn);
+
 /* For reasons (enum flow_tx_pause) of the transport. */
 void flow_tx_pause(flow_tx_t *tx, unsigned reasons);
 void flow_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons);

@@ -53,6 +53,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_pending.c src/uct/ib/base/base_pending.h \
 	src/uct/ib/base/base_polled.c src/uct/ib/base/base_polled.h \
 	src/uct/ib/base/base_post.c src/uct/ib/base/base_post.h \
+	src/uct/ib/base/base_probe.c src/uct/ib/base/base_probe.h \
 	src/uct/ib/base/base_progress.c src/uct/ib/base/base_progress.h \
 	src/uct/ib/base/base_reclaim.c src/uct/ib/base/base_reclaim.h \
 	src/uct/ib/base/base_record.c src/uct/ib/base/base_record.h \

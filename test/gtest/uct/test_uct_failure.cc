@@ -79,6 +79,65 @@ TEST_F(UctFailure, ep_check__finds_a_peer_that_is_gone_and_spares_a_living_one)
     EXPECT_EQ(1u, a->failures.size());
 }
 
+/* With a completion: for a fresh endpoint, for an idle one whose user sleeps, and
+ * for one that has something out. */
+TEST_F(UctFailure, ep_check__tells_when_the_peer_has_answered)
+{
+    Completion fresh, idle, busy;
+    struct pollfd pfd = {-1, POLLIN, 0};
+    double end;
+
+    open();
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &fresh.uct));
+    ASSERT_TRUE(wait([&] { return fresh.done == 1; }));
+    EXPECT_EQ(UCS_OK, fresh.status);
+
+    introduce();
+    ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &pfd.fd));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &idle.uct));
+    end = now() + 60;
+    while (idle.done == 0) {
+        ASSERT_LT(now(), end) << "nobody woke it";
+        if (uct_iface_event_arm(a->iface(), UCT_EVENT_SEND_COMP) ==
+            UCS_ERR_BUSY) {
+            a->progress();
+        } else {
+            b->progress();
+            if (poll(&pfd, 1, 1) == 1) {
+                a->progress();
+            }
+        }
+    }
+    EXPECT_EQ(UCS_OK, idle.status);
+
+    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &busy.uct));
+    ASSERT_TRUE(wait([&] { return busy.done == 1; }));
+    EXPECT_EQ(UCS_OK, busy.status);
+}
+
+TEST_F(UctFailure, ep_check__tells_that_the_peer_is_gone_or_the_endpoint)
+{
+    Completion gone, known, destroyed;
+    uct_ep_h other;
+
+    open();
+    introduce();
+    other = a->connect(*b);
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(other, 0, &destroyed.uct));
+    uct_ep_destroy(other);
+    EXPECT_EQ(1u, destroyed.done);
+    EXPECT_EQ(UCS_ERR_CANCELED, destroyed.status);
+
+    delete b;
+    b = nullptr;
+    ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &gone.uct));
+    ASSERT_TRUE(wait([&] { return gone.done && !a->failures.empty(); }));
+    EXPECT_TRUE(UCS_STATUS_IS_ERR(gone.status));
+    EXPECT_EQ(gone.status, uct_ep_check(ep, 0, &known.uct));
+    EXPECT_EQ(0u, known.done);
+}
+
 /* Suite uct counts the lines that this brings. */
 TEST_F(UctFailure, closed_peer__with_many_endpoints)
 {

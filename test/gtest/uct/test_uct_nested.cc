@@ -323,6 +323,7 @@ TEST_P(UctDestroy, in_a_callback)
             EXPECT_EQ(UCS_OK, uct_ep_am_short(to, AM_ID, 1, nullptr, 0));
             return uct_ep_flush(to, 0, &op.uct);
         },
+        [&](uct_ep_h to, Op &op) { return uct_ep_check(to, 0, &op.uct); },
     };
 
     if (is_ud() && device_has_own_time()) {

@@ -9,6 +9,7 @@
  * put back: it is kept (base_polled.c), and progress takes it first.
  */
 #include "base_arm.h"
+#include "base_probe.h"
 #include "base_flow.h"
 #include "base_fail.h"
 #include "base_pending.h"
@@ -31,10 +32,10 @@ static int base_arm_is_busy(const base_iface_t *iface)
 {
     if (iface->todo & BASE_TODO_BROKEN) {
         return (iface->qp.qp != NULL) || flow_event_pending(iface->core) ||
-               (iface->todo & BASE_TODO_TOLD);
+               (iface->todo & BASE_TODO_TOLD) || base_probe_is_ready(iface);
     }
     return (iface->todo & ~(uintptr_t)BASE_TODO_LATE) ||
-           base_pending_is_cut(iface) ||
+           base_pending_is_cut(iface) || base_probe_is_ready(iface) ||
            flow_event_pending(iface->core) ||
            flow_resend_release_pending(iface->core) ||
            (flow_ctl_pending(iface->core) && (iface->ops.free_ctl != NULL) &&

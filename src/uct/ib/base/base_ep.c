@@ -3,6 +3,7 @@
 #include "base_ep.h"
 #include "base_address.h"
 #include "base_flow.h"
+#include "base_probe.h"
 #include "base_core_events.h"
 #include "base_ctl.h"
 #include "base_fail.h"
@@ -195,6 +196,7 @@ void base_ep_destroy(uct_ep_h tl_ep)
     base_reclaim_ep(ep);
     /* UCP frees the completions of flushes right after this call */
     base_outstanding_cancel_flushes(ep);
+    base_probe_cancel(ep);
     base_vfs_lock();
     base_ep_list_remove(&iface->alive, ep);
     base_vfs_unlock();
@@ -209,19 +211,5 @@ ucs_status_t base_ep_invalidate(uct_ep_h tl_ep)
 {
     base_fail_ep((base_ep_t*)tl_ep, UCS_ERR_CONNECTION_RESET,
                  FLOW_SEND_ERROR);
-    return UCS_OK;
-}
-
-ucs_status_t
-base_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
-{
-    base_ep_t *ep = (base_ep_t*)tl_ep;
-
-    (void)flags;
-    (void)comp;
-    if (ep->state != BASE_EP_ALIVE) {
-        return ep->reported ? ep->status : UCS_OK; /* the report follows */
-    }
-    flow_tx_check(base_ep_iface(ep)->core, ep->tx);
     return UCS_OK;
 }

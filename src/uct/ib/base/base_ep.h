@@ -4,12 +4,10 @@
 
 #include "base_types.h"
 
-/* ep_create, ep_destroy, ep_check of UCT, and ep_invalidate of ours
+/* ep_create and ep_destroy of UCT, and ep_invalidate of ours
  * (ucp_hooks/provider.h). */
 ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p);
 void         base_ep_destroy(uct_ep_h tl_ep);
-ucs_status_t
-base_ep_check(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp);
 ucs_status_t base_ep_invalidate(uct_ep_h tl_ep);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base_ep_list.h"
 #include "base_counters.h"
 #include "base_pending.h"
+#include "base_probe.h"
 #include "base_progress.h"
 #include "base_address.h"
 #include "base_record.h"
@@ -34,7 +35,7 @@ const uct_iface_ops_t base_iface_ops = {
     .ep_pending_purge         = base_pending_purge,
     .ep_flush                 = base_flush_ep,
     .ep_fence                 = base_flush_ep_fence,
-    .ep_check                 = base_ep_check,
+    .ep_check                 = base_probe_ep,
     .ep_create                = base_ep_create,
     .ep_destroy               = base_ep_destroy,
     .iface_flush              = base_flush_iface,

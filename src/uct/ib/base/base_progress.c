@@ -3,6 +3,7 @@
  * wait. */
 #include "base_progress.h"
 #include "base_retry.h"
+#include "base_probe.h"
 #include "base_flow.h"
 #include "base_ctl.h"
 #include "base_complete.h"
@@ -257,6 +258,9 @@ base_progress_todo(base_iface_t *iface, unsigned *count_p)
     }
     if (iface->todo & BASE_TODO_RETRY) {
         *count_p += base_retry_run(iface);
+    }
+    if (iface->todo & BASE_TODO_PROBE) {
+        *count_p += base_probe_run(iface);
     }
     if (iface->todo & BASE_TODO_TOLD) {
         *count_p += base_progress_round(iface);

@@ -57,8 +57,10 @@ enum {
                                   thread, cleared by progress, which so shows
                                   that it runs; may get lost, with the same
                                   meaning (base_top_look.c) */
-    BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED /* nothing to do at
-                                                             once */
+    BASE_TODO_PROBE  = 1 << 9, /* answers of peers are waited for
+                                   (base_probe.h) */
+    BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED |
+                     BASE_TODO_PROBE /* nothing to do at once */
 };
 
 /* Extra work for each packet. */
@@ -194,6 +196,8 @@ struct base_iface {
     efa_events_t       events;
     record_t          *recorder; /* base_record.h, or NULL */
     struct base_flow_block *core_chunks; /* the core's (base_flow.c) */
+    struct base_probe *probes;      /* base_probe.c, or NULL */
+    struct base_probe *probe_next;  /* of them, to be looked at */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
     unsigned           greeted;     /* endpoints whose peers may still answer
                                        for the first time, or have failed */
