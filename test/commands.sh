@@ -22,6 +22,11 @@ assert b["UCX_NET_DEVICES"] == "rdmap32s6:1,rdmap48s6:1", b' || fail "the JSON"
     said=$(OMPI_COMM_WORLD_LOCAL_RANK=2 on_four "$BUILD/bin/srd_info" --map=export)
     [ "$(eval "$said" && echo "$UCX_NET_DEVICES $UCX_MAX_RNDV_RAILS")" = 'rdmap32s6:1 1' ] ||
         fail "export: $said"
+    OMPI_COMM_WORLD_LOCAL_RANK=9 on_four "$BUILD/bin/srd_info" --map=export --map-ranks 8 \
+        >"$OUT" 2>&1 || fail "rank 9 of 8: status $?"
+    grep -q 'local rank 9, .*OMPI_COMM_WORLD_LOCAL_RANK, is none of 8.* shares those of rank 1' \
+        "$OUT" && grep -qx 'export UCX_NET_DEVICES=rdmap0s6:1' "$OUT" ||
+        fail "rank 9 of 8: $(cat "$OUT")"
     ldd "$BUILD/bin/srd_info" | grep -q libhwloc || return 0
     HWLOC_XMLFILE=$TEST_DIR/gpus.xml on_four "$BUILD/bin/srd_info" --map >"$OUT"
     [ "$(grep -cE '^GPU [01] +0000:(00:1c|10:1d).0 +UCX_NET_DEVICES=rdmap0s6:1 ' "$OUT")" = 2 ] ||
@@ -39,13 +44,14 @@ counters() {
     UCX_TLS=srd two_nodes -- "${PERFTEST[@]}" -p @PORT@ -- bash -c '
         srd_info=$0
         "$@" >/dev/null && "$srd_info" --counters=0 --all --json "$OUT.json" >"$OUT" &&
-        "$srd_info" --counters 1 >"$OUT.idle"' "$BUILD/bin/srd_info" "${PERFTEST[@]}" \
+        "$srd_info" --counters 1 --all >"$OUT.idle"' "$BUILD/bin/srd_info" "${PERFTEST[@]}" \
         127.0.0.1 -p @PORT@ -t tag_bw -s 65536 -n 200 -w 5 || exit 1
     cat "$OUT" "$OUT.idle"
     line=$(sed -nE 's/^rdmap0s6 +sent ([0-9]+) bytes, received [0-9]+ bytes$/\1/p' "$OUT")
     at_least "bytes sent" "${line:-0}" $((200 * 65536))
     grep -Eq '^rdmap0s6 +sent 0 bytes \(0\.000 MB/s\), received 0 ' "$OUT.idle" ||
         fail "it moved nothing in a second of silence"
+    grep -Eq '^ +send_bytes +0$' "$OUT.idle" || fail "--all leaves out what is 0"
     while read -r line; do
         line=${line//\/run\/efa-metrics\/counters.json/$OUT.json}
         line=${line//\/var\/lib\/prometheus\/node-exporter\/efa.prom/$OUT.prom}

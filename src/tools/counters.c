@@ -131,7 +131,7 @@ static void counters_show(info_t *info, const counters_t *now, double seconds)
     json_object(&info->json, "counters");
     for (i = 0; i < now->count; ++i) {
         json_count(&info->json, now->name[i], now->value[i]);
-        if (info->all && (now->value[i] > 0)) {
+        if (info->all) {
             printf("  %-24s %20llu\n", now->name[i],
                    (unsigned long long)now->value[i]);
         }

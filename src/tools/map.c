@@ -73,6 +73,12 @@ static unsigned map_own_row(const map_t *map)
          i < sizeof(numbers) / sizeof(numbers[0]); ++i) {
         text = getenv(numbers[i]);
         if ((text != NULL) && (sscanf(text, "%u%c", &row, &end) == 1)) {
+            if ((row >= map->rows) && (i >= 2)) {
+                options_error("--map=export: local rank %u, of %s, is none of "
+                              "%u; it shares those of rank %u: give the ranks "
+                              "of this host by --map-ranks", row, numbers[i],
+                              map->rows, row % map->rows);
+            }
             return row % map->rows;
         }
     }

@@ -87,6 +87,9 @@ END {
             print ".SS Of " (order[i] ~ /SRD/ ? "srd" : "ud") " alone"
         rows(order[i], text[order[i]])
     }
+    print ".SH EXAMPLES\n.TP\n.B srd_info \\-\\-check\nSay what makes UCX miss an EFA, and the remedy."
+    print ".TP\n.B UCX_TLS=srd,sm,self srdrun ./program\nSend over the EFA between hosts."
+    print ".TP\n.B srd_info \\-\\-top\nSay who waits for whom in a job that hangs."
     print ".SH SEE ALSO\n.BR srdrun (1),\n.BR srd_info (1),\n.BR srd_replay (1),"
     print ".BR efasim (1),\n.BR efapci (1),\n.BR srd_systemwide (8),\nshare/doc/ucx\\-efa\\-srd"
 }
