@@ -152,6 +152,7 @@ top_worst() {
 # On a terminal: keys, the interval, signals.
 top_keys() {
     need python3
+    python3 -B "$TEST_DIR/top_keys.py" "$BUILD/bin/srd_info" early || fail "status $?"
     python3 -B "$TEST_DIR/top_keys.py" "$BUILD/bin/srd_info" || fail "status $?"
 }
 

@@ -4,7 +4,8 @@
 page that this program shows, in which each column has an order of its own.
 top_keys.py SRD_INFO states: the first line and the waits of --top --once, of
 processes that sleep, do not answer or are stopped while this one waits; of one that
-another keeps off its processor."""
+another keeps off its processor.
+top_keys.py SRD_INFO early: the first line where a wait has no cause yet."""
 
 import fcntl
 import hashlib
@@ -163,6 +164,16 @@ def states(program):
             os.kill(pid, signal.SIGKILL)
 
 
+def early(program):
+    """A wait too short to have a cause: the first line does not deny it."""
+    rows = wait(PREFIX + bytes([2, 1]), 500)
+    threading.Thread(target=keep, args=(show(page(rows)), rows), daemon=True).start()
+    text = subprocess.run([program, '--top', '--once'], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    expect(re.search(rf'process {os.getpid()}\) has waited 0.5 s', text) and
+           'no process is stalled' not in text, f'a wait of half a second: {text}')
+
+
 class Terminal:
     """The program on a terminal of its own."""
 
@@ -287,5 +298,7 @@ def main(program):
 if sys.argv[2:] == ['states']:
     starves(sys.argv[1])
     states(sys.argv[1])
+elif sys.argv[2:] == ['early']:
+    early(sys.argv[1])
 else:
     main(sys.argv[1])

@@ -115,6 +115,8 @@ void show_text(const view_t *view, const char *headline, unsigned lines)
                    (view->pages->count == 0) ?
                    "no process of yours uses this module (no srdrun in "
                    "front, or UCX_EFA_TOP=n)" :
+                   (view->wait_count > 0) ?
+                   "no cause is known yet for the waits below" :
                    "no process is stalled by a peer");
     printf("%u interfaces, %u peers: %s messages/s out, %s messages/s in, "
            "%sB/s\n",
