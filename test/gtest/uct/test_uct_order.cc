@@ -118,6 +118,73 @@ TEST_F(UctOrder, pending__a_request_that_waits_for_a_window_is_tried_once)
     }));
 }
 
+/* A request that was refused a message to another endpoint waits for no window
+ * of its own: it may lack something else. */
+TEST_F(UctOrder, pending__a_request_waits_for_no_window_that_it_did_not_need)
+{
+    open();
+    Entity idle;
+    uct_ep_h own = a->connect(idle), other = a->connect(idle);
+    Pending request;
+
+    for (uct_ep_h each : {own, other}) {
+        while (uct_ep_am_short(each, AM_ID, 0, nullptr, 0) == UCS_OK) {
+        }
+    }
+    request.post = [&] {
+        return (request.calls > 1) ?
+                       UCS_OK : uct_ep_am_short(other, AM_ID, 0, nullptr, 0);
+    };
+    ASSERT_EQ(UCS_OK, uct_ep_pending_add(own, &request.uct, 0));
+    for (unsigned calls : {1u, 2u}) { /* each message's end makes a round */
+        ASSERT_EQ(UCS_OK, send_short(ep, calls, {}));
+        EXPECT_TRUE(wait([&] { return request.calls >= calls; }, 10));
+    }
+    EXPECT_TRUE(wait([&] {
+        idle.progress();
+        return request.done;
+    }));
+}
+
+/* Progress in a callback of one request opens the window that another waits
+ * for, and brings what it lacks itself: both go on though nothing else comes. */
+TEST_F(UctOrder, pending__goes_on_after_progress_in_a_callback)
+{
+    open();
+    Entity idle;
+    uct_ep_h shut = a->connect(idle), own = a->connect(idle);
+    Request waits(shut, 1);
+    Pending request;
+
+    for (uct_ep_h each : {shut, own}) {
+        while (uct_ep_am_short(each, AM_ID, 0, nullptr, 0) == UCS_OK) {
+        }
+    }
+    request.post = [&] {
+        for (int i = 0; (i < 3000) && (request.calls == 1); ++i) {
+            idle.progress();
+            a->progress();
+        }
+        return (request.calls > 1) ? UCS_OK : UCS_ERR_NO_RESOURCE;
+    };
+    for (Pending *each : {static_cast<Pending*>(&waits), &request}) {
+        uct_ep_h to = (each == &waits) ? shut : own;
+
+        ASSERT_EQ(UCS_OK, uct_ep_pending_add(to, &each->uct, 0));
+        ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
+        ASSERT_TRUE(wait([&] { return each->calls > 0; }));
+    }
+    for (int i = 0; i < 10000; ++i) { /* not the second until peers are asked */
+        a->progress();
+    }
+    EXPECT_TRUE(waits.done);
+    EXPECT_TRUE(request.done);
+    ASSERT_TRUE(wait([&] {
+        idle.progress();
+        return waits.done && request.done;
+    }));
+}
+
 /* A dispatch posts once while others wait: were it twice, what a callback of the
  * user sends in there would overtake them. */
 TEST_F(UctOrder, pending__a_dispatch_posts_once_while_others_wait)

@@ -30,7 +30,7 @@ static int base_am_ready_slow(base_iface_t *iface, base_ep_t *ep)
          flow_tx_ready(iface->core, ep->tx))) {
         return 1;
     }
-    iface->dispatch.refused = 1;
+    iface->dispatch.refused = (iface->serving == ep);
     return 0;
 }
 

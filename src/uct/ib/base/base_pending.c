@@ -478,11 +478,13 @@ unsigned base_pending_dispatch(base_iface_t *iface)
     base_list_turn_t turn;
     base_ep_t       *ep;
 
-    if (iface->serving != NULL) {
-        return 0; /* called from a callback's progress */
+    if (iface->serving != NULL) { /* called from a callback's progress: */
+        iface->dispatch.cut = 1;  /* what came may let others go on */
+        return 0;
     }
     /* Until the ring is empty, a whole round went by in vain, or others deserve
      * the CPU */
+    iface->dispatch.cut   = 0;
     iface->dispatch.stuck = NULL;
     while ((iface->pending != NULL) &&
            (iface->pending != iface->dispatch.stuck) &&
@@ -503,6 +505,6 @@ unsigned base_pending_dispatch(base_iface_t *iface)
             iface->dispatch.stuck = ep;
         }
     }
-    iface->dispatch.cut = (count >= BASE_PENDING_BUDGET);
+    iface->dispatch.cut |= (count >= BASE_PENDING_BUDGET);
     return count;
 }

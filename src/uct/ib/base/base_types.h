@@ -126,7 +126,7 @@ typedef struct base_dispatch {
     unsigned   idle;     /* progress calls in vain while requests waited */
     uint8_t    cut;      /* the last round ended while more could go on, or
                             since then an endpoint can */
-    uint8_t    refused;  /* a message, by the flow */
+    uint8_t    refused;  /* a message of this endpoint, by its flow */
     base_ep_t *stuck;    /* first of this round that could not go on */
     uint8_t     held;       /* the ring waits for a list's operations */
     flow_time_t held_since;
