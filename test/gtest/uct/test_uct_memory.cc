@@ -236,6 +236,12 @@ TEST_F(UctMemory, read_only_in_part__is_received_into_elsewhere)
         move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, at, part);
         EXPECT_EQ(0, memcmp(local.data() + at, remote.data() + at, part));
     }
+    /* each mapping is registered once, whatever is received where */
+    device("fail-command", "reg-mr:1");
+    for (size_t at = 3 * part; at + part <= size; at += 1000) {
+        move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, at, part);
+    }
+    device("fail-command", "");
     for (size_t at : {size_t(0), 2 * part, size_t(part + 1)}) {
         uct_iov_t iov = {local.data() + at, 3 * part, local_memh, 0, 1};
         ucs_status_t status;

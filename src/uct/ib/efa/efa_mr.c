@@ -4,7 +4,8 @@
 #include "efa_block.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define EFA_MEMH_BLOCK 64 /* handles that are added at a time */
@@ -336,6 +337,7 @@ static int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
         fresh->region = weak.region;
         fresh->mr     = weak.mr;
         fresh->before = weak.before;
+        fresh->full   = NULL;
         fresh         = NULL;
     }
     pthread_mutex_unlock(&md->memh_lock);
@@ -345,47 +347,80 @@ static int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
     return 0;
 }
 
-/* The registration of a part that may be received into, found or made; memory
- * of which other parts may not. 0, or an errno value. */
-static int efa_memh_part(efa_md_t *md, efa_memh_t *memh, uintptr_t start,
-                         size_t length, efa_memh_t **part_p)
+/* The registration of a part that has all of these bytes, or NULL. */
+static efa_memh_t *efa_memh_find_part(efa_md_t *md, efa_memh_t *memh,
+                                      uintptr_t start, size_t length)
 {
-    size_t        offset = start - (uintptr_t)memh->address;
-    ucx_mem_reg_t reg    = {
-        .address   = (void*)start,
-        .length    = memh->length - offset, /* to its end, or else so much */
-        .mem_type  = UCS_MEMORY_TYPE_HOST,
-        .dmabuf_fd = -1
-    };
     efa_memh_t *part;
-    int         err;
+    uintptr_t   offset;
 
-    if ((offset > memh->length) || (length > memh->length - offset)) {
-        return EFAULT;
-    }
     pthread_mutex_lock(&md->memh_lock);
     for (part = memh->before; part != NULL; part = part->before) {
-        if ((start >= (uintptr_t)part->address) &&
-            (start + length <= (uintptr_t)part->address + part->length)) {
+        offset = start - (uintptr_t)part->address;
+        if ((part->full != NULL) && (offset <= part->length) &&
+            (length <= part->length - offset)) {
             break;
         }
     }
     pthread_mutex_unlock(&md->memh_lock);
-    *part_p = part;
-    if (part != NULL) {
-        return 0;
+    return part;
+}
+
+/* A part as large as the mappings that it lies in, so that there are few of
+ * them, wherever the memory is received into. */
+static void efa_memh_widen(const efa_memh_t *memh, ucx_mem_reg_t *part)
+{
+    uintptr_t start = (uintptr_t)memh->address, end = start + memh->length;
+    uintptr_t first = (uintptr_t)part->address, last = first + part->length - 1;
+    uintptr_t from, to;
+    FILE     *maps = fopen("/proc/self/maps", "re");
+
+    if (maps == NULL) {
+        return;
     }
-    err = efa_memh_reg(md, &reg, 1, &part);
-    if (err == EFAULT) {
-        reg.length = length;
-        err        = efa_memh_reg(md, &reg, 1, &part);
+    while (fscanf(maps, "%" SCNxPTR "-%" SCNxPTR "%*[^\n]", &from, &to) == 2) {
+        if ((from <= first) && (first < to) && (start < from)) {
+            start = from;
+        }
+        if ((from <= last) && (last < to) && (to < end)) {
+            end = to;
+        }
+    }
+    fclose(maps);
+    part->address = (void*)start;
+    part->length  = end - start;
+}
+
+/* Registers a part that may be received into, of memory of which other parts
+ * may not, until the handle ends. 0, or an errno value. */
+static int efa_memh_add_part(efa_md_t *md, efa_memh_t *memh, uintptr_t start,
+                             size_t length, efa_memh_t **part_p)
+{
+    const size_t        offset = start - (uintptr_t)memh->address;
+    const ucx_mem_reg_t bytes  = {
+        .address   = (void*)start,
+        .length    = length,
+        .mem_type  = UCS_MEMORY_TYPE_HOST,
+        .dmabuf_fd = -1
+    };
+    ucx_mem_reg_t wide = bytes;
+    efa_memh_t   *part;
+    int           err;
+
+    if ((offset > memh->length) || (length > memh->length - offset)) {
+        return EFAULT;
+    }
+    efa_memh_widen(memh, &wide);
+    err = efa_memh_reg(md, &wide, 1, &part);
+    if (err != 0) {
+        err = efa_memh_reg(md, &bytes, 1, &part);
     }
     if (err == 0) {
         pthread_mutex_lock(&md->memh_lock);
         part->before = memh->before;
         memh->before = part;
-        *part_p      = part;
         pthread_mutex_unlock(&md->memh_lock);
+        *part_p = part;
     }
     return err;
 }
@@ -393,7 +428,7 @@ static int efa_memh_part(efa_md_t *md, efa_memh_t *memh, uintptr_t start,
 ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
                             const void *buffer, size_t length, int write)
 {
-    efa_memh_t *memh = *handle_p, *part;
+    efa_memh_t *memh = *handle_p, *part = NULL;
     int         err;
 
     if (!efa_memh_is_of(memh, md)) {
@@ -402,11 +437,14 @@ ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
     if (!write || (memh->full != NULL)) {
         return UCS_OK;
     }
-    err = efa_memh_strengthen(md, memh);
-    if ((err == EFAULT) && (buffer != NULL)) {
-        err       = efa_memh_part(md, memh, (uintptr_t)buffer, length, &part);
-        *handle_p = (err == 0) ? part : memh;
+    if (buffer != NULL) {
+        part = efa_memh_find_part(md, memh, (uintptr_t)buffer, length);
     }
+    err = (part != NULL) ? 0 : efa_memh_strengthen(md, memh);
+    if ((err == EFAULT) && (buffer != NULL)) {
+        err = efa_memh_add_part(md, memh, (uintptr_t)buffer, length, &part);
+    }
+    *handle_p = (part != NULL) ? part : memh;
     if (err != 0) {
         host_error(md->super.host,
                    "%s: cannot receive into the %zu bytes at %p: %s%s",

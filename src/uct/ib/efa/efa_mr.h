@@ -37,7 +37,7 @@ static inline int efa_memh_is_full(uct_mem_h handle, const efa_md_t *md)
 /*
  * May it be used, of which efa_memh_is_full is not sure? With `write` memory
  * that was read-only when it was registered is registered anew: all of it, or,
- * if that still cannot be, the bytes at `buffer` (NULL: then not), of which
+ * if that still cannot be, the mapping at `buffer` (NULL: then not), of which
  * *memh_p then is the handle, until the first one ends.
  * UCS_OK; UCS_ERR_INVALID_PARAM: no handle of this domain;
  * UCS_ERR_INVALID_ADDR: the memory may not be written; what efa_mem_reg
