@@ -147,7 +147,7 @@ TEST_F(UctOrder, pending__a_request_waits_for_no_window_that_it_did_not_need)
 }
 
 /* Progress in a callback of one request opens the window that another waits
- * for, and brings what it lacks itself: both go on though nothing else comes. */
+ * for, and brings what it lacks itself: both go on if nothing else comes. */
 TEST_F(UctOrder, pending__goes_on_after_progress_in_a_callback)
 {
     open();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 using namespace uct_test;
@@ -78,6 +79,28 @@ TEST_F(UctVfs, receives__are_fewer_when_all_have_answered)
         EXPECT_EQ(UCS_OK, send_short(back, 0, {}));
         return number(path_a, "receives_posted") <= 256;
     }));
+}
+
+/* Those for peers that went without an answer are given back, too. */
+TEST_F(UctVfs, receives__are_fewer_when_peers_went_unanswered)
+{
+    constexpr unsigned PEERS = 200;
+    open_watched({{"RX_QUEUE_LEN", "256"}});
+    uct_ep_h back = b->connect(*a);
+    auto gone     = std::make_unique<Entity>();
+
+    for (unsigned i = 0; i < PEERS; ++i) {
+        a->connect(*gone);
+    }
+    gone.reset();
+    ASSERT_TRUE(wait([&] { return a->failures.size() == PEERS; }));
+    ASSERT_EQ(UCS_OK, send_short(ep, 0, {})); /* its answer counts the rest */
+    EXPECT_TRUE(wait([&] { return b->received.size() == 1; }));
+    for (unsigned i = 0; i < 1200; ++i) {
+        ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
+    }
+    ASSERT_TRUE(wait([&] { return a->received.size() == 1200; }));
+    EXPECT_LE(number(path_a, "receives_posted"), 256u);
 }
 
 TEST_F(UctVfs, handles__go_with_their_peers)

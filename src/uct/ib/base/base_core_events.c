@@ -24,9 +24,6 @@ static void base_rxq_follow(base_iface_t *iface, int scarce)
     uint64_t        first, granted;
 
     flow_core_counters(iface->core, &counters);
-    if (iface->greeted > counters.tx_flows) {
-        iface->greeted = (unsigned)counters.tx_flows;
-    }
     first = 3 * (uint64_t)iface->greeted;
     if (scarce) {
         base_rxq_grow(&iface->rxq);
@@ -73,6 +70,16 @@ void base_core_events_introduced(base_iface_t *iface, flow_peer_t *peer,
     }
 }
 
+/* The endpoint's peer has answered, or will not. */
+static void base_greeting_over(base_iface_t *iface, base_ep_t *ep)
+{
+    if (ep->greeted) {
+        ep->greeted = 0;
+        --iface->greeted;
+        base_rxq_follow(iface, 0); /* it may have a flow to us by now */
+    }
+}
+
 static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
 {
     base_ah_t *ah;
@@ -84,14 +91,15 @@ static void base_event_handle(base_iface_t *iface, const flow_event_t *event)
     case FLOW_EVENT_TX_RMA:
         break; /* pending requests are dispatched afterwards */
     case FLOW_EVENT_TX_OPEN:
-        iface->greeted -= (iface->greeted > 0);
-        base_rxq_follow(iface, 0); /* it may have a flow to us by now */
+        base_greeting_over(iface, event->cookie);
         break;
     case FLOW_EVENT_TX_FAILED:
+        base_greeting_over(iface, event->cookie);
         base_pending_open(event->cookie);
         base_fail_ep_report(event->cookie, event->why);
         break;
     case FLOW_EVENT_TX_GONE:
+        base_greeting_over(iface, event->cookie);
         base_ep_list_flow_gone(event->cookie);
         break;
     case FLOW_EVENT_PEER_INTRODUCED:

@@ -152,6 +152,7 @@ ucs_status_t base_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->queue.next    = &ep->queue;
     ep->requests_tail = &ep->requests;
     ++iface->endpoints;
+    ep->greeted = 1;
     ++iface->greeted;
     base_vfs_lock();
     base_ep_list_add(&iface->alive, ep);

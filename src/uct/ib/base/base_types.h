@@ -199,8 +199,7 @@ struct base_iface {
     struct base_probe *probes;      /* base_probe.c, or NULL */
     struct base_probe *probe_next;  /* of them, to be looked at */
     unsigned           endpoints;   /* alive, destroyed ones that linger too */
-    unsigned           greeted;     /* endpoints whose peers may still answer
-                                       for the first time, or have failed */
+    unsigned           greeted;     /* sum of the endpoints' */
     base_ep_t         *alive;       /* the user's endpoints; changes under
                                        base_vfs_lock */
     base_ep_t         *lingering;   /* destroyed with operations outstanding */
@@ -240,6 +239,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     uint8_t       rma_worked;  /* some RMA ended well */
     uint8_t       is_shut; /* it is in the ring of that name */
     uint8_t       rma_blocked; /* RMA found no operation: its request follows */
+    uint8_t       greeted; /* 1: its peer may still answer for the first time */
     union {
         struct {
             uint8_t wireup;    /* base_wireup_t */
