@@ -220,7 +220,7 @@ suite_run() {
     ci && check mpi_8_srd_small 120 mpi_between 8 65536
     # its first line tells what any program of this host waits for
     ci && alone top_sleeper_4 60 top_sleeper 4
-    ci && alone top_hangs 120 top_hangs
+    ci && alone top_hangs 240 top_hangs
     check mpi_cut_srd 15 mpi_cut srd
     ci && check record_mpi_4_cut 60 record_mpi_cut 4 300000 --reorder 0.3
     check mpi_unused 30 mpi_unused

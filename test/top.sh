@@ -311,16 +311,16 @@ top_sleeper() {
     wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
 }
 
-# top_names HEADLINE HOW OPTION...: six ranks hang in this way (test/apps/mpi_hang.c)
+# top_names HEADLINE HOW OPTION...: six ranks, or RANKS, hang in this way (test/apps/mpi_hang.c)
 # amidst an all-to-all, and the first line is, in a while, of this pattern.
 top_names() {
-    local want=$1 how=$2 job last
+    local want=$1 how=$2 ranks=${RANKS-6} job last
     shift 2
     # shellcheck disable=SC2034 # openmpi() uses it
     EFASIM_OPTIONS=(--timeout-ms 600000 "$@")
     TOP_PIDS=()
     rm -f "$CHECK_LOG.out" # of the job before
-    (openmpi 6 1 srd,self "$BUILD/test/mpi_hang" "$how") >"$CHECK_LOG.out" 2>&1 &
+    (openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_hang" "$how") >"$CHECK_LOG.out" 2>&1 &
     job=$!
     trap 'kill -9 "${TOP_PIDS[@]}" 2>/dev/null; kill $job 2>/dev/null' EXIT
     until grep -qs '^hangs$' "$CHECK_LOG.out"; do
@@ -333,7 +333,7 @@ import json, sys
 print(*(one["pid"] for one in sorted(
     (one for one in json.load(sys.stdin)["interfaces"] if one["program"] == "mpi_hang"),
     key=lambda one: -one["rank"])), sep="\n")' <"$CHECK_LOG.json")
-    [ ${#TOP_PIDS[@]} = 6 ] || fail "$how: ${#TOP_PIDS[@]} processes"
+    [ ${#TOP_PIDS[@]} = "$ranks" ] || fail "$how: ${#TOP_PIDS[@]} processes"
     last=${TOP_PIDS[0]}
     [ "$how" != stop ] || kill -STOP "$last"
     until top_json && grep -aqE "\"headline\": \"${want/PID/$last}" "$CHECK_LOG.json"; do
@@ -352,8 +352,12 @@ top_hangs() {
     echo 'after 2000 partition 0,1,2,3,4 5' >"$plan"
     top_names 'rank 5 .process PID, mpi_hang. is stopped; [1-5] ranks? wait' stop
     top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; last traffic' loop
+    top_names 'rank 5 .process PID, mpi_hang. sleeps; last traffic' sleep
     top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; 1 rank waits;' buffers
     top_names '6 ranks poll, and nothing has moved for .*not sent, or not received' send
-    top_names 'the network to .*, rank 5 does not answer: [2-5] ranks have waited' cut \
+    top_names 'the network to rank 5 on .* does not answer: [2-5] ranks have waited' cut \
+        --plan "$plan"
+    echo 'after 1000 partition 0 1' >"$plan"
+    RANKS=2 top_names 'the network between rank [01] on .* and rank [01] on .* is cut' cut \
         --plan "$plan"
 }

@@ -3,7 +3,8 @@
  * MPI program that hangs: an all-to-all again and again, until
  *   stop, cut   somebody else stops a rank, or cuts the network
  *   loop        the last rank computes on, without MPI
- *   buffers     likewise; rank 0 then sends it many messages
+ *   sleep       it sleeps
+ *   buffers     it computes; rank 0 then sends it many messages
  *   send        rank 0 sends what the last rank never receives, as that waits for
  *               a message that nobody sends
  */
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HANG_ROUNDS = 1, HANG_BYTES = 1000, HANG_LARGE = 1 << 20 };
 
@@ -30,6 +32,9 @@ static void hang_send(int rank, int last, const char *how, char *bytes)
     if ((rank == last) && !strcmp(how, "send")) {
         MPI_Recv(bytes, HANG_BYTES, MPI_CHAR, 0, 2, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
+    }
+    if ((rank == last) && !strcmp(how, "sleep")) {
+        pause();
     }
     while ((rank == last) && strcmp(how, "stop") && strcmp(how, "cut") &&
            hang_forever) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "headline.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 /* Processes that polled for so many seconds in vain hang, s. */
 #define HEADLINE_QUIET 3.0
+
+/* Ranks of a host that are named at most. */
+#define HEADLINE_RANKS 4
 
 /* A process: the worst state of its interfaces. */
 typedef struct headline_process {
@@ -31,16 +35,6 @@ static int headline_compare_waits(const void *first, const void *second)
     const view_wait_t *a = *(const view_wait_t *const*)first;
     const view_wait_t *b = *(const view_wait_t *const*)second;
     int                order = headline_by_pid(a->local, b->local);
-
-    return (order != 0) ? order : headline_by_pid(a->who, b->who);
-}
-
-/* By the host that stalls a process, then by process. */
-static int headline_compare_stalls(const void *first, const void *second)
-{
-    const view_wait_t *a = *(const view_wait_t *const*)first;
-    const view_wait_t *b = *(const view_wait_t *const*)second;
-    int                order = strcmp(a->host, b->host);
 
     return (order != 0) ? order : headline_by_pid(a->who, b->who);
 }
@@ -180,7 +174,7 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
 {
     headline_process_t process, worst = {NULL, VIEW_POLLS, 0, 0};
     unsigned           count = 0, more = 0, next = 0, i;
-    int                order, is_quiet = headline_pollers(view) > 0;
+    int                order, is_rank, is_quiet = headline_pollers(view) > 0;
     char               waiters[48], most[48] = "";
 
     for (i = 0; i < view->wait_count; ++i) {
@@ -197,8 +191,10 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
         }
         process.is_awaited = headline_waiters(waits, count, process.one,
                                               waiters) > 0;
+        is_rank = process.one->page.rank >= 0;
         if ((process.state == VIEW_SLEEPS) &&
-            (!process.is_awaited || (process.idle < HEADLINE_IDLE))) {
+            ((!process.is_awaited && !(is_quiet && is_rank)) ||
+             (process.idle < HEADLINE_IDLE))) {
             continue;
         }
         if ((process.state == VIEW_AWAY) && !process.is_awaited && !is_quiet) {
@@ -217,131 +213,199 @@ static void headline_worst(const view_t *view, const view_wait_t **waits,
 }
 
 /* Its receiver does not read, or has no buffers, for most of a second. */
-static int headline_is_stalled(const base_top_row_t *row)
+static int headline_is_stalled(const view_wait_t *wait)
 {
-    return view_is_stalled(row) || (row->refused > BASE_TOP_SHARE / 2);
+    return view_is_stalled(wait->row) ||
+           (wait->row->refused > BASE_TOP_SHARE / 2);
 }
 
-/* Names the host of `most` that stalls so many processes, and why; if a single
- * peer of that host does, also its rank, process and state. */
-static void headline_host(const view_t *view, const view_wait_t *most,
-                          const char *stalled, char *text)
+static int headline_by_host(const view_wait_t *a, const view_wait_t *b)
 {
-    const view_peer_t *peer = NULL;
-    unsigned           peers = 0, i;
-    int                used;
-
-    for (i = 0; i < view->peer_count; ++i) {
-        if (((view->peers[i].stalls > 0) || (view->peers[i].refused > 0.5)) &&
-            !strcmp(view->peers[i].host, most->host)) {
-            peer = &view->peers[i];
-            ++peers;
-        }
-    }
-    used = snprintf(text, HEADLINE_LENGTH, "%s stalls %s, waiting for %s",
-                    most->host, stalled, view_reason(most));
-    if (peers != 1) {
-        return;
-    }
-    if (peer->rank >= 0) {
-        used += snprintf(text + used, (size_t)(HEADLINE_LENGTH - used),
-                         ": its rank %d", peer->rank);
-    }
-    if (peer->local != NULL) {
-        snprintf(text + used, (size_t)(HEADLINE_LENGTH - used),
-                 "%s process %ld %s", (peer->rank >= 0) ? "," : ":",
-                 peer->local->pid, view_does(peer->local));
-    }
+    return strcmp(a->host, b->host);
 }
 
-/* The host that stalls most processes; `stalls` are room for all waits. */
-static void headline_stalls(const view_t *view, const view_wait_t **stalls,
-                            char *text)
+static int headline_by_peer(const view_wait_t *a, const view_wait_t *b)
 {
-    const view_wait_t *most  = NULL;
-    unsigned           count = 0, run = 0, best = 0, i;
-    int                ranks = 1;
-    char               stalled[32];
+    int order = headline_by_host(a, b);
 
-    for (i = 0; i < view->wait_count; ++i) {
-        if (headline_is_stalled(view->waits[i].row)) {
-            stalls[count++] = &view->waits[i];
-            ranks          &= view->waits[i].who->page.rank >= 0;
-        }
-    }
-    qsort(stalls, count, sizeof(*stalls), headline_compare_stalls);
-    for (i = 0; i < count; ++i) {
-        if ((i > 0) && !strcmp(stalls[i]->host, stalls[i - 1]->host)) {
-            run += stalls[i]->who->pid != stalls[i - 1]->who->pid;
-        } else {
-            run = 1;
-        }
-        if (run > best) {
-            best = run;
-            most = stalls[i];
-        }
-    }
-    if (most != NULL) {
-        headline_count(stalled, best, ranks);
-        headline_host(view, most, stalled, text);
-    }
+    return (order != 0) ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* By host and rank that do not answer, then by process. */
-static int headline_compare_network(const void *first, const void *second)
+/* By the host that a process waits for, then by process. */
+static int headline_compare_hosts(const void *first, const void *second)
 {
     const view_wait_t *a = *(const view_wait_t *const*)first;
     const view_wait_t *b = *(const view_wait_t *const*)second;
-    int                order = strcmp(a->host, b->host);
+    int                order = headline_by_host(a, b);
 
-    if (order == 0) {
-        order = (a->rank > b->rank) - (a->rank < b->rank);
-    }
     return (order != 0) ? order : headline_by_pid(a->who, b->who);
 }
 
-/* The peer that most processes get no answer from; `waits` as above. */
-static void headline_network(const view_t *view, const view_wait_t **waits,
-                             char *text)
+/* By the peer, its host first, then by process. */
+static int headline_compare_peers(const void *first, const void *second)
 {
-    const view_wait_t *most  = NULL, *one;
-    unsigned           count = 0, run = 0, best = 0, i;
-    double             age   = 0;
-    int                ranks = 1;
-    char               waiting[32], rank[32] = "";
+    const view_wait_t *a = *(const view_wait_t *const*)first;
+    const view_wait_t *b = *(const view_wait_t *const*)second;
+    int                order = headline_by_peer(a, b);
 
-    for (i = 0; i < view->wait_count; ++i) {
-        if (view_is_unanswered(&view->waits[i])) {
-            waits[count++] = &view->waits[i];
-            ranks         &= view->waits[i].who->page.rank >= 0;
-        }
-    }
-    qsort(waits, count, sizeof(*waits), headline_compare_network);
+    return (order != 0) ? order : headline_by_pid(a->who, b->who);
+}
+
+/* Most processes that wait for one subject: how many, "5 ranks", and one of
+ * their waits. */
+typedef struct headline_most {
+    const view_wait_t *wait;
+    unsigned           processes;
+    char               number[32];
+} headline_most_t;
+
+/* `waits` are sorted by subject, then by process. */
+static headline_most_t
+headline_most(const view_wait_t **waits, unsigned count,
+              int (*by_subject)(const view_wait_t*, const view_wait_t*))
+{
+    headline_most_t most = {NULL, 0, ""};
+    unsigned        run  = 0, i;
+    int             ranks = 1;
+
     for (i = 0; i < count; ++i) {
-        one = waits[i];
-        if ((i > 0) && !strcmp(one->host, waits[i - 1]->host) &&
-            (one->rank == waits[i - 1]->rank)) {
-            run += one->who->pid != waits[i - 1]->who->pid;
-        } else {
+        ranks &= waits[i]->who->page.rank >= 0;
+        if ((i == 0) || (by_subject(waits[i - 1], waits[i]) != 0)) {
             run = 1;
+        } else {
+            run += waits[i]->who->pid != waits[i - 1]->who->pid;
         }
-        age = (one->row->age > age) ? one->row->age : age;
-        if (run > best) {
-            best = run;
-            most = one;
+        if (run > most.processes) {
+            most.processes = run;
+            most.wait      = waits[i];
         }
     }
-    if (most == NULL) {
+    headline_count(most.number, most.processes, ranks);
+    return most;
+}
+
+/* Appends to the line, as far as it has room. */
+static __attribute__((format(printf, 2, 3))) void
+headline_add(char *text, const char *format, ...)
+{
+    size_t  used = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + used, HEADLINE_LENGTH - used, format, arguments);
+    va_end(arguments);
+}
+
+/* "rank 5 on HOST", or the host alone. */
+static void headline_add_place(char *text, int rank, const char *host)
+{
+    if (rank >= 0) {
+        headline_add(text, "rank %d on ", rank);
+    }
+    headline_add(text, "%s", host);
+}
+
+/* The host that stalls most processes, why, and its peers that do: their ranks;
+ * if it is a single one, also its process and state. */
+static void headline_stalls(const view_t *view, const view_wait_t **waits,
+                            unsigned count, char *text)
+{
+    headline_most_t    most = headline_most(waits, count, headline_by_host);
+    const view_peer_t *peer = NULL, *one;
+    unsigned           peers = 0, i;
+
+    if (most.wait == NULL) {
         return;
     }
-    headline_count(waiting, best, ranks);
-    if (most->rank >= 0) {
-        snprintf(rank, sizeof(rank), ", rank %d", most->rank);
+    headline_add(text, "%s stalls %s, waiting for %s", most.wait->host,
+                 most.number, view_reason(most.wait));
+    for (i = 0; i < view->peer_count; ++i) {
+        one = &view->peers[i];
+        if (((one->stalls > 0) || (one->refused > 0.5)) &&
+            !strcmp(one->host, most.wait->host)) {
+            if ((one->rank >= 0) && (peers < HEADLINE_RANKS)) {
+                headline_add(text, "%s rank %d", (peers == 0) ? ":" : ",",
+                             one->rank);
+            }
+            peer = one;
+            ++peers;
+        }
     }
-    snprintf(text, HEADLINE_LENGTH,
-             "the network to %s%s does not answer: %s %s waited, up to %.1f s, "
-             "for completions; it is cut, or that host is down", most->host,
-             rank, waiting, (best == 1) ? "has" : "have", age / 1000);
+    if (peers > HEADLINE_RANKS) {
+        headline_add(text, ", and %u more", peers - HEADLINE_RANKS);
+    }
+    if ((peers == 1) && (peer->local != NULL)) {
+        headline_add(text, "%s process %ld %s", (peer->rank < 0) ? ":" : ",",
+                     peer->local->pid, view_does(peer->local));
+    }
+}
+
+/* Do this process and the peer that it waits for wait for each other? */
+static int headline_is_mutual(const view_wait_t **waits, unsigned count,
+                              const view_wait_t *one)
+{
+    unsigned i;
+
+    for (i = 0; (one->local != NULL) && (i < count); ++i) {
+        if ((waits[i]->who->pid == one->local->pid) &&
+            (waits[i]->local != NULL) &&
+            (waits[i]->local->pid == one->who->pid)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The peer that most processes get no answer from. */
+static void headline_network(const view_t *view, const view_wait_t **waits,
+                             unsigned count, char *text)
+{
+    headline_most_t    most = headline_most(waits, count, headline_by_peer);
+    const view_wait_t *one  = most.wait;
+    double             age = 0;
+    unsigned           i;
+
+    (void)view;
+    if (one == NULL) {
+        return;
+    }
+    for (i = 0; i < count; ++i) {
+        age = (waits[i]->row->age > age) ? waits[i]->row->age : age;
+    }
+    if ((most.processes == 1) && headline_is_mutual(waits, count, one)) {
+        headline_add(text, "the network between ");
+        headline_add_place(text, one->who->page.rank, one->who->page.host);
+        headline_add(text, " and ");
+        headline_add_place(text, one->rank, one->host);
+        headline_add(text, " is cut, or one of them is down: both have waited, "
+                     "up to %.1f s, for completions", age / 1000);
+        return;
+    }
+    headline_add(text, "the network to ");
+    headline_add_place(text, one->rank, one->host);
+    headline_add(text, " does not answer: %s %s waited, up to %.1f s, for "
+                 "completions; it is cut, or that host is down", most.number,
+                 (most.processes == 1) ? "has" : "have", age / 1000);
+}
+
+/* Unless the line has words: says so of the waits for which `is_one` holds,
+ * sorted. `waits` are room for all. */
+static void
+headline_waits(const view_t *view, const view_wait_t **waits,
+               int (*is_one)(const view_wait_t*),
+               int (*compare)(const void*, const void*),
+               void (*say)(const view_t*, const view_wait_t**, unsigned, char*),
+               char *text)
+{
+    unsigned count = 0, i;
+
+    for (i = 0; (text[0] == '\0') && (i < view->wait_count); ++i) {
+        if (is_one(&view->waits[i])) {
+            waits[count++] = &view->waits[i];
+        }
+    }
+    qsort(waits, count, sizeof(*waits), compare);
+    say(view, waits, count, text);
 }
 
 int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
@@ -353,12 +417,10 @@ int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
         return -1;
     }
     headline_worst(view, waits, text);
-    if (text[0] == '\0') {
-        headline_network(view, waits, text);
-    }
-    if (text[0] == '\0') {
-        headline_stalls(view, waits, text);
-    }
+    headline_waits(view, waits, view_is_unanswered, headline_compare_peers,
+                   headline_network, text);
+    headline_waits(view, waits, headline_is_stalled, headline_compare_hosts,
+                   headline_stalls, text);
     if (text[0] == '\0') {
         headline_program(view, text);
     }
