@@ -113,8 +113,9 @@ void show_text(const view_t *view, const char *headline, unsigned lines)
 
     printf("%s\n", (headline[0] != '\0') ? headline :
                    (view->pages->count == 0) ?
-                   "no process of yours uses this module (no srdrun in "
-                   "front, or UCX_EFA_TOP=n)" :
+                   "no process of yours uses this module now: it has just "
+                   "begun, or ended, or is another user's; or it runs without "
+                   "srdrun, or with UCX_EFA_TOP=n" :
                    (view->wait_count > 0) ?
                    "no cause is known yet for the waits below" :
                    "no process is stalled by a peer");
