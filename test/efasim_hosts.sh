@@ -237,6 +237,8 @@ planted_outputs() {
         "${AS_USER[@]}" ln -s "$USER_HOME" "$USER_HOME/$HIS/up" 2>/dev/null ||
             { ln -s "$USER_HOME" "$USER_HOME/his/up" && chown -h 4242 "$USER_HOME/his/up"; }
         planted_output up/kept
+        mkdir -p "$USER_HOME/mine" && ln -sf "../$HIS/link" "$USER_HOME/mine/led"
+        planted_output ../mine/led # by a link of one's own
         planted_led
         planted_amid
         own=$USER_HOME/$HIS/own

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -77,9 +79,9 @@ static int output_step(int *at_p, const char *part, char *way, const char *rest)
     return ret;
 }
 
-int output_folder(const char *path, const char **name_p)
+/* output_folder() from the folder `at`, which is closed. */
+static int output_from(int at, const char *path, const char **name_p)
 {
-    int at          = open((*path == '/') ? "/" : ".", OUTPUT_PLACE);
     int ret         = 0;
     unsigned links  = 0;
     char way[PATH_MAX], *part, *rest;
@@ -117,6 +119,27 @@ int output_folder(const char *path, const char **name_p)
         errno = ret;
     }
     return -1;
+}
+
+int output_folder(const char *path, const char **name_p)
+{
+    return output_from(open((*path == '/') ? "/" : ".", OUTPUT_PLACE), path,
+                       name_p);
+}
+
+void output_remove(const char *path)
+{
+    const char *name;
+    int at = output_folder(path, &name);
+    struct stat file;
+
+    if (at >= 0) {
+        if ((fstatat(at, name, &file, AT_SYMLINK_NOFOLLOW) == 0) &&
+            S_ISREG(file.st_mode)) {
+            unlinkat(at, name, 0);
+        }
+        close(at);
+    }
 }
 
 /* Nonzero: others may make a name there, but for those of this user's own
@@ -160,18 +183,44 @@ static int output_shared_file(int at, const char *name, int flags,
     return -1;
 }
 
+/* Opens what has the name in *at_p. 1: it is a link, `way` is what it says, and
+ * *at_p where that begins; 0: opened, or not. */
+static int output_last(int *at_p, const char *name, int flags, char *way,
+                       int *fd_p)
+{
+    struct stat folder;
+    struct statfs system;
+
+    *fd_p = -1;
+    if ((fstat(*at_p, &folder) != 0) || (fstatfs(*at_p, &system) != 0)) {
+        return 0;
+    }
+    if (output_is_shared(&folder)) {
+        *fd_p = output_shared_file(*at_p, name, flags, &folder);
+        return 0;
+    }
+    /* /dev/stdout leads to a link there, whose text is no path */
+    flags |= (system.f_type == PROC_SUPER_MAGIC) ? 0 : O_NOFOLLOW;
+    *fd_p  = openat(*at_p, name, flags, 0666);
+    if ((*fd_p >= 0) || (errno != ELOOP) ||
+        (output_step(at_p, name, way, "") != 0)) {
+        return 0;
+    }
+    way[strlen(way) - 1] = '\0'; /* the slash before a rest */
+    return 1;
+}
+
 int output_open(const char *path, int flags)
 {
     const char *name;
     int at = output_folder(path, &name), fd = -1, err;
-    struct stat folder;
+    unsigned links = 0;
+    char way[PATH_MAX];
 
     flags |= O_WRONLY | O_CREAT | O_CLOEXEC;
-    if ((at >= 0) && (fstat(at, &folder) == 0)) {
-        name = (*name == '\0') ? "." : name;
-        fd   = output_is_shared(&folder) ?
-                       output_shared_file(at, name, flags, &folder) :
-                       openat(at, name, flags, 0666);
+    while ((at >= 0) && (links++ <= OUTPUT_LINKS) &&
+           output_last(&at, (*name == '\0') ? "." : name, flags, way, &fd)) {
+        at = output_from(at, way, &name);
     }
     err = errno;
     if (at >= 0) {

@@ -4,7 +4,8 @@
  * In a folder that is another user's, or that all may write to (/tmp), somebody
  * may have put a link or a file of his own under that name: there a file is
  * made, or is one of this user; a link is not followed. Nor is, anywhere, a
- * folder of the name that is another user's link.
+ * folder of the name that is another user's link. One's own link is followed to
+ * such a name, too.
  */
 #ifndef FILES_OUTPUT_H_
 #define FILES_OUTPUT_H_
@@ -16,6 +17,9 @@
  * "" if the path ends with a slash. A descriptor for openat() and the like; -1
  * with errno; EPERM: a link of another user's is on the way. */
 int output_folder(const char *path, const char **name_p);
+
+/* Removes a file; nothing else, and none that a link leads to. */
+void output_remove(const char *path);
 
 /* For writing, made if it is not there; flags: O_TRUNC, O_APPEND. -1 with
  * errno; EPERM: what is there was put there by somebody else. */

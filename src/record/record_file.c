@@ -121,17 +121,6 @@ static int record_file_create(const record_where_t *where,
     return fd;
 }
 
-static void record_file_remove(const char *path)
-{
-    const char *name;
-    int         at = output_folder(path, &name);
-
-    if (at >= 0) {
-        unlinkat(at, name, 0);
-        close(at);
-    }
-}
-
 /* Room on the disk for all of it, so that it is not full in the middle. A file
  * beyond the user's limit would end the process (SIGXFSZ). */
 static int record_file_room(int fd, size_t size)
@@ -214,7 +203,7 @@ record_t *record_file_open(const record_where_t *where, flow_core_t *core,
     err    = errno;
     close(fd);
     if (record == NULL) {
-        record_file_remove(path);
+        output_remove(path);
         errno = err;
         return NULL;
     }

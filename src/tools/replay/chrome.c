@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Rows: flows have their own numbers. No row is 0, which Perfetto takes for the
  * first thread. */
@@ -243,9 +241,8 @@ void chrome_call(chrome_t *chrome, const run_t *run,
 
 int chrome_close(chrome_t *chrome, const char *path)
 {
-    struct stat info;
-    uint32_t    flow;
-    int         failed;
+    uint32_t flow;
+    int      failed;
 
     if (chrome->out == NULL) {
         return 0;
@@ -261,9 +258,7 @@ int chrome_close(chrome_t *chrome, const char *path)
     if (failed) {
         fprintf(stderr, "srd_replay: cannot write all of %s: %s; make room, "
                 "or name another file\n", path, strerror(errno));
-        if ((stat(path, &info) == 0) && S_ISREG(info.st_mode)) {
-            unlink(path); /* half of it is no use */
-        }
+        output_remove(path); /* half of it is no use */
         return -1;
     }
     return 0;
