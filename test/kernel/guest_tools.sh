@@ -7,7 +7,7 @@
 
 # perftest PROGRAM KIND BYTES COUNT [OPTION...]: between the two efa2
 perftest() {
-    local options=(-c "$2" -x 0 -s "$3" -n "$4" "${@:5}")
+    local options=(-F -c "$2" -x 0 -s "$3" -n "$4" "${@:5}")
     pair "$SLOW" "$1" -d efa_0 "${options[@]}" -- \
         "$1" -d efa_4 "${options[@]}" 127.0.0.1
 }

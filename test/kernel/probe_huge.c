@@ -4,17 +4,26 @@
 
 #include <linux/memfd.h>
 #include <linux/mman.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { HUGE_PAGE = 2 << 20, HUGE_NUM = 4 };
 
+/* Behind them nothing may be accessed: no mapping is there by chance. */
 static void *huge_map(int prot)
 {
-    return mmap(NULL, (size_t)HUGE_PAGE * HUGE_NUM, prot,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_HUGE_2MB, -1,
-                0);
+    const size_t length = (size_t)HUGE_PAGE * HUGE_NUM;
+    char *room = mmap(NULL, length + 2 * HUGE_PAGE, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    room += HUGE_PAGE - (uintptr_t)room % HUGE_PAGE;
+    return mmap(room, length, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED |
+                MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
 }
 
 static void huge_ranges(const struct probe *probe, char *at)

@@ -97,7 +97,7 @@ soak_killed() {
 # soak_perftest HOST HOST PROGRAM KIND BYTES COUNT: for soak_program, whose port it has,
 # and whose payload it sets.
 soak_perftest() {
-    soak_two "$1" "$2" "$port" "$3" -c "$4" -d rdmap0s6 -x 0 -p "$port" -s "$5" -n "$6"
+    soak_two "$1" "$2" "$port" "$3" -F -c "$4" -d rdmap0s6 -x 0 -p "$port" -s "$5" -n "$6"
     payload=$(($5 * $6))
 }
 
