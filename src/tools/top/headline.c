@@ -312,7 +312,7 @@ static void headline_stalls(const view_t *view, const view_wait_t **waits,
 {
     headline_most_t    most = headline_most(waits, count, headline_by_host);
     const view_peer_t *peer = NULL, *one;
-    unsigned           peers = 0, i;
+    unsigned           peers = 0, named = 0, i;
 
     if (most.wait == NULL) {
         return;
@@ -323,16 +323,16 @@ static void headline_stalls(const view_t *view, const view_wait_t **waits,
         one = &view->peers[i];
         if (((one->stalls > 0) || (one->refused > 0.5)) &&
             !strcmp(one->host, most.wait->host)) {
-            if ((one->rank >= 0) && (peers < HEADLINE_RANKS)) {
-                headline_add(text, "%s rank %d", (peers == 0) ? ":" : ",",
+            if ((one->rank >= 0) && (named < HEADLINE_RANKS)) {
+                headline_add(text, "%s rank %d", (named++ == 0) ? ":" : ",",
                              one->rank);
             }
             peer = one;
             ++peers;
         }
     }
-    if (peers > HEADLINE_RANKS) {
-        headline_add(text, ", and %u more", peers - HEADLINE_RANKS);
+    if ((named > 0) && (peers > named)) {
+        headline_add(text, ", and %u more", peers - named);
     }
     if ((peers == 1) && (peer->local != NULL)) {
         headline_add(text, "%s process %ld %s", (peer->rank < 0) ? ":" : ",",
@@ -357,15 +357,14 @@ static int headline_is_mutual(const view_wait_t **waits, unsigned count,
 }
 
 /* The peer that most processes get no answer from. */
-static void headline_network(const view_t *view, const view_wait_t **waits,
-                             unsigned count, char *text)
+static void
+headline_network(const view_wait_t **waits, unsigned count, char *text)
 {
     headline_most_t    most = headline_most(waits, count, headline_by_peer);
     const view_wait_t *one  = most.wait;
     double             age = 0;
     unsigned           i;
 
-    (void)view;
     if (one == NULL) {
         return;
     }
@@ -388,39 +387,42 @@ static void headline_network(const view_t *view, const view_wait_t **waits,
                  (most.processes == 1) ? "has" : "have", age / 1000);
 }
 
-/* Unless the line has words: says so of the waits for which `is_one` holds,
- * sorted. `waits` are room for all. */
-static void
-headline_waits(const view_t *view, const view_wait_t **waits,
-               int (*is_one)(const view_wait_t*),
-               int (*compare)(const void*, const void*),
-               void (*say)(const view_t*, const view_wait_t**, unsigned, char*),
-               char *text)
+/* Puts those waits into `waits`, sorted, for which `is_one` holds; how many. */
+static unsigned headline_pick(const view_t *view, const view_wait_t **waits,
+                              int (*is_one)(const view_wait_t*),
+                              int (*compare)(const void*, const void*))
 {
     unsigned count = 0, i;
 
-    for (i = 0; (text[0] == '\0') && (i < view->wait_count); ++i) {
+    for (i = 0; i < view->wait_count; ++i) {
         if (is_one(&view->waits[i])) {
             waits[count++] = &view->waits[i];
         }
     }
     qsort(waits, count, sizeof(*waits), compare);
-    say(view, waits, count, text);
+    return count;
 }
 
 int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
 {
     const view_wait_t **waits = calloc(view->wait_count + 1, sizeof(*waits));
+    unsigned            count;
 
     text[0] = '\0';
     if (waits == NULL) {
         return -1;
     }
     headline_worst(view, waits, text);
-    headline_waits(view, waits, view_is_unanswered, headline_compare_peers,
-                   headline_network, text);
-    headline_waits(view, waits, headline_is_stalled, headline_compare_hosts,
-                   headline_stalls, text);
+    if (text[0] == '\0') {
+        count = headline_pick(view, waits, view_is_unanswered,
+                              headline_compare_peers);
+        headline_network(waits, count, text);
+    }
+    if (text[0] == '\0') {
+        count = headline_pick(view, waits, headline_is_stalled,
+                              headline_compare_hosts);
+        headline_stalls(view, waits, count, text);
+    }
     if (text[0] == '\0') {
         headline_program(view, text);
     }

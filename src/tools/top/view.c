@@ -89,7 +89,7 @@ const char *view_does(const pages_one_t *one)
     view_state_t             state   = view_state(one);
 
     return ((state == VIEW_POLLS) && (one->awake < 0)) ? "moves nothing" :
-                                                       words[state];
+                                                         words[state];
 }
 
 int view_is_unanswered(const view_wait_t *wait)
