@@ -155,16 +155,22 @@ TEST_F(UctOrder, pending__goes_on_after_progress_in_a_callback)
     uct_ep_h shut = a->connect(idle), own = a->connect(idle);
     Request waits(shut, 1);
     Pending request;
+    size_t sent = 0;
 
     for (uct_ep_h each : {shut, own}) {
         while (uct_ep_am_short(each, AM_ID, 0, nullptr, 0) == UCS_OK) {
+            ++sent;
         }
     }
     request.post = [&] {
-        for (int i = 0; (i < 3000) && (request.calls == 1); ++i) {
+        int rounds = 0;
+
+        EXPECT_TRUE((request.calls > 1) || wait([&] { /* windows are open */
             idle.progress();
-            a->progress();
-        }
+            return (++rounds > 3000) && (idle.received.size() == sent) &&
+                   (uct_iface_flush(idle.iface(), 0, nullptr) == UCS_OK) &&
+                   (a->progress() == 0);
+        }));
         return (request.calls > 1) ? UCS_OK : UCS_ERR_NO_RESOURCE;
     };
     for (Pending *each : {static_cast<Pending*>(&waits), &request}) {
