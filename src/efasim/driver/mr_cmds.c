@@ -16,12 +16,14 @@
 #include <linux/capability.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define MR_GPU_PAGE_SHIFT 16 /* the smallest of a GPU's */
 #define MR_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
 
 /* Access that needs pages which can be written */
@@ -142,6 +144,34 @@ static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
            drv_gpu_map(req->start, req->length, map) : -EFAULT;
 }
 
+/* The pages in which the kernel has it: of 4 kB unless it says otherwise. (That
+ * small ones may lie side by side is not known here.) */
+static uint32_t mr_page_shift(const struct sim_knobs *knobs, uint64_t addr,
+                              uint64_t span)
+{
+    unsigned long from, to, kb = 4;
+    char line[512];
+    int is_it = 0;
+    FILE *smaps;
+
+    if (span / DRV_PAGE <= knobs->mr_pages) {
+        return DRV_PAGE_SHIFT; /* few enough */
+    }
+    smaps = fopen("/proc/self/smaps", "re");
+    while ((smaps != NULL) && fgets(line, sizeof(line), smaps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2) {
+            is_it = (from <= addr) && (addr < to);
+        } else if (is_it &&
+                   (sscanf(line, "KernelPageSize: %lu", &kb) == 1)) {
+            break;
+        }
+    }
+    if (smaps != NULL) {
+        fclose(smaps);
+    }
+    return 10 + __builtin_ctzl(kb);
+}
+
 /* Have room for one more in the directory: 0; or -ENOMEM, after a line. */
 static int mr_reserve(struct drv_dev *dev)
 {
@@ -192,14 +222,16 @@ int drv_mr_reg(struct drv_cmd *cmd)
         .access = req.access_flags,
     };
     span = mr_page_span(req.start, req.length);
+    attr.page_shift = mr_page_shift(&dev->knobs, req.start, span);
     ret  = mr_pin(dev, &req, span, &map);
     if (ret != 0) {
         return ret;
     }
 
     if (map.start != NULL) { /* a GPU's: not locked memory */
-        attr.addr = map.addr;
-        span      = 0;
+        attr.addr       = map.addr;
+        attr.page_shift = MR_GPU_PAGE_SHIFT;
+        span            = 0;
     }
     ret = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
@@ -312,11 +344,12 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
         return ret;
     }
 
-    attr.addr   = map.addr;
-    attr.length = req.length;
-    attr.iova   = req.iova;
-    attr.access = req.access;
-    ret         = sim_mr_register(dev->sim, pd, &attr);
+    attr.addr       = map.addr;
+    attr.length     = req.length;
+    attr.iova       = req.iova;
+    attr.access     = req.access;
+    attr.page_shift = MR_GPU_PAGE_SHIFT;
+    ret             = sim_mr_register(dev->sim, pd, &attr);
     if (ret != 0) {
         drv_dmabuf_unmap(&map);
         return ret;

@@ -41,7 +41,7 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
 };
 
-_Static_assert((DIR_LAYOUT == 13) && (DIR_COUNTERS == 23),
+_Static_assert((DIR_LAYOUT == 15) && (DIR_COUNTERS == 23),
                "a counter more or less: raise DIR_LAYOUT; its name above, its "
                "place in cli/table.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");
@@ -157,20 +157,26 @@ void dir_qp_release(struct dir *dir, unsigned nic, unsigned qpn)
     atomic_store(&qp->owner, 0);
 }
 
-int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner)
+int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner, uint32_t pages,
+                 uint64_t most)
 {
     struct dir_nic *n = &dir->nic[nic];
     uint32_t hint      = atomic_load(&n->mr_hint) % SIM_MAX_MR;
     uint32_t free_owner, high, i, index;
     struct dir_mr *mr;
 
+    if (atomic_fetch_add(&n->mr_pages, pages) + pages > most) {
+        atomic_fetch_sub(&n->mr_pages, pages);
+        return -1;
+    }
     for (i = 0; i < SIM_MAX_MR; ++i) {
         index      = (hint + i) % SIM_MAX_MR;
         mr         = &dir->mr[nic][index];
         free_owner = 0;
         if ((atomic_load_explicit(&mr->owner, memory_order_relaxed) == 0) &&
             atomic_compare_exchange_strong(&mr->owner, &free_owner, owner)) {
-            mr->gen = (mr->gen % 63) + 1; /* 1 ... 63, so no key is 0 */
+            mr->gen   = (mr->gen % 63) + 1; /* 1 ... 63, so no key is 0 */
+            mr->pages = pages;
             atomic_store(&n->mr_hint, index + 1);
             high = atomic_load(&n->mr_high);
             while ((high < index + 1) &&
@@ -181,6 +187,7 @@ int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner)
         }
     }
 
+    atomic_fetch_sub(&n->mr_pages, pages);
     return -1;
 }
 
@@ -191,6 +198,7 @@ void dir_mr_release(struct dir *dir, unsigned nic, unsigned index)
     uint32_t hint      = atomic_load(&n->mr_hint);
 
     atomic_store(&mr->key, 0);
+    atomic_fetch_sub(&n->mr_pages, mr->pages);
     atomic_store(&mr->owner, 0);
     while ((index < hint) &&
            !atomic_compare_exchange_weak(&n->mr_hint, &hint, index)) {

@@ -21,7 +21,7 @@
 
 /* Raise it with every change of the layout below, or of the lock. Fabrics of
  * different layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 13
+#define DIR_LAYOUT 15
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -99,9 +99,9 @@ struct dir_mr {
     uint64_t         addr;   /* where that is in the owner's memory */
     uint64_t         length;
     uint32_t         access; /* SIM_ACCESS_ */
+    uint32_t         pages;  /* counted in dir_nic */
     uint16_t         pd;
     uint8_t          gen;    /* 1 ... 63 */
-    uint8_t          pad;
 };
 
 /* State of the thread that serves a process while it makes no calls. A packet
@@ -148,6 +148,7 @@ struct dir_nic {
     _Atomic uint32_t up;                    /* a device was attached once */
     _Atomic uint32_t mr_hint;
     _Atomic uint32_t mr_high;               /* entries ever used */
+    _Atomic uint64_t mr_pages;              /* of all that are registered */
     struct dir_qp    qp[SIM_MAX_QP];
     struct dir_qp_count qp_count[SIM_MAX_QP];
 } __attribute__((aligned(64)));
@@ -249,9 +250,11 @@ int dir_qp_claim(struct dir *dir, unsigned nic, uint32_t owner,
 
 void dir_qp_release(struct dir *dir, unsigned nic, unsigned qpn);
 
-/* Claim an MR index of a NIC, low ones first; -1: none. The entry's
- * generation has been raised and its key is 0. */
-int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner);
+/* Claim an MR index of a NIC, low ones first, for `pages` of the `most` that
+ * all may have; -1: none. The entry's generation has been raised and its key is
+ * 0. */
+int dir_mr_claim(struct dir *dir, unsigned nic, uint32_t owner, uint32_t pages,
+                 uint64_t most);
 
 void dir_mr_release(struct dir *dir, unsigned nic, unsigned index);
 

@@ -60,6 +60,8 @@ enum {
 };
 
 #define SIM_MAX_MR_SIZE  (96ull << 30)
+#define SIM_MR_PAGES     (1u << 20)  /* that peers may write */
+#define SIM_DEVICE_PAGES (24u << 20) /* in all registrations */
 #define SIM_QKEY_PRIV    0x80000000u /* and above: the privileged range */
 
 #endif

@@ -9,6 +9,14 @@
 
 _Static_assert(SIM_MAX_MR == 1 << MR_INDEX_BITS, "key layout");
 
+static uint64_t mr_pages(const struct sim_mr_attr *attr)
+{
+    uint64_t page = 1ull << attr->page_shift;
+
+    return ((attr->iova & (page - 1)) + attr->length + page - 1) >>
+           attr->page_shift;
+}
+
 int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
 {
     uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
@@ -23,11 +31,14 @@ int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
         return -EOPNOTSUPP;
     }
 
-    return ((attr->length == 0) || (attr->length > SIM_MAX_MR_SIZE) ||
-            !sim_accepts(&dev->knobs, SIM_ACCEPT_REGISTRATION,
-                         attr->length) ||
-            (attr->addr + attr->length < attr->addr) ||
-            (attr->iova + attr->length < attr->iova)) ? -EINVAL : 0;
+    if ((attr->length == 0) || (attr->length > SIM_MAX_MR_SIZE) ||
+        !sim_accepts(&dev->knobs, SIM_ACCEPT_REGISTRATION, attr->length) ||
+        (attr->addr + attr->length < attr->addr) ||
+        (attr->iova + attr->length < attr->iova)) {
+        return -EINVAL;
+    }
+    return ((attr->access & SIM_ACCESS_REMOTE_WRITE) &&
+            (mr_pages(attr) > dev->knobs.mr_pages)) ? -ENOMEM : 0;
 }
 
 int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
@@ -41,7 +52,8 @@ int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,
         return ret;
     }
 
-    index = dir_mr_claim(dev->dir, dev->nic, dev->owner);
+    index = dir_mr_claim(dev->dir, dev->nic, dev->owner,
+                         (uint32_t)mr_pages(attr), dev->knobs.device_pages);
     if (index < 0) {
         return -ENOMEM;
     }

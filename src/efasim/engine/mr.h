@@ -15,11 +15,13 @@ enum {
 /*
  * Registrations. `iova` is the address in work requests, `addr` that in memory.
  * -EINVAL: length 0, too long or wrapping; -EOPNOTSUPP: access flags the device
- * does not have; -ENOMEM: none free. On success key and index are set.
+ * does not have; -ENOMEM: none free, or too many pages. On success key and
+ * index are set.
  */
 struct sim_mr_attr {
     uint64_t addr, length, iova;
     uint32_t access;     /* SIM_ACCESS_ */
+    uint32_t page_shift; /* of its pages of 2^page_shift bytes */
     uint32_t key, index; /* out */
 };
 

@@ -121,7 +121,8 @@ PCI_HANDLER(pci_object_mr_register)
     struct sim_pd *pd       = pci_object_pd(func, cmd->reg_mr.pd);
     struct sim_mr_attr attr = { .length = cmd->reg_mr.length,
                                 .iova   = cmd->reg_mr.iova,
-                                .access = cmd->reg_mr.access };
+                                .access = cmd->reg_mr.access,
+                                .page_shift = cmd->reg_mr.flags & 0x1f };
     struct pci_mr *mr;
     int number, ret;
 

@@ -4,7 +4,9 @@
 #include "efa/efa_md.h"
 #include "efa/efa_mr.h"
 #include "efa/efa_trial.h"
+#include "efa/efa_rkey.h"
 #include "srd/srd.h"
+#include "srd/srd_segments.h"
 #include "ud/ud.h"
 
 static const ucx_transport_t *const efa_transports[] = {&srd_transport,
@@ -34,6 +36,6 @@ const ucx_component_t ucx_provider = {
     .mem_dereg         = efa_mem_dereg,
     .mem_advise        = efa_mem_advise,
     .mkey_pack         = efa_mkey_pack,
-    .rkey_unpack       = efa_rkey_unpack,
+    .rkey_unpack       = srd_rkey_unpack,
     .rkey_release      = efa_rkey_release,
 };

@@ -19,6 +19,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_gid.c src/uct/ib/efa/efa_gid.h \
 	src/uct/ib/efa/efa_gpu.c src/uct/ib/efa/efa_gpu.h \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
+	src/uct/ib/efa/efa_memh.c src/uct/ib/efa/efa_mr_priv.h \
 	src/uct/ib/efa/efa_mr.c src/uct/ib/efa/efa_mr.h \
 	src/uct/ib/efa/efa_promise.c src/uct/ib/efa/efa_promise.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
@@ -27,6 +28,8 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_queue.c src/uct/ib/efa/efa_queue.h \
 	src/uct/ib/efa/efa_random.h \
 	src/uct/ib/efa/efa_rcache.c src/uct/ib/efa/efa_rcache.h \
+	src/uct/ib/efa/efa_rkey.c src/uct/ib/efa/efa_rkey.h \
+	src/uct/ib/efa/efa_segments.c \
 	src/uct/ib/efa/efa_self.c src/uct/ib/efa/efa_self.h \
 	src/uct/ib/efa/efa_trial.c src/uct/ib/efa/efa_trial.h \
 	src/uct/ib/efa/efa_verbs.c src/uct/ib/efa/efa_verbs.h \
@@ -82,6 +85,7 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_put.c \
 	src/uct/ib/srd/srd_query.c \
 	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h \
+	src/uct/ib/srd/srd_segments.c src/uct/ib/srd/srd_segments.h \
 	src/uct/ib/srd/srd_status.c \
 	src/uct/ib/ud/ud.h \
 	src/uct/ib/ud/ud_acks.c \

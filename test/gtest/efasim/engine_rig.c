@@ -421,6 +421,7 @@ int rig_mr(struct rig *rig, unsigned proc, unsigned pd, const void *buf,
         .iova   = (uintptr_t)buf,
         .length = length,
         .access = access,
+        .page_shift = 12,
     };
     int ret = sim_mr_register(rig->proc[proc].dev, rig->proc[proc].pd[pd],
                               &attr);

@@ -18,13 +18,14 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_list_end.cc \
 	test/gtest/uct/test_uct_load.cc \
 	test/gtest/uct/test_uct_nested.cc \
-	test/gtest/uct/test_uct_memory.cc \
+	test/gtest/uct/mapping.h test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/fence_test.h test/gtest/uct/test_uct_fence.cc \
 	test/gtest/uct/test_uct_fence_end.cc \
 	test/gtest/uct/test_uct_order.cc \
 	test/gtest/uct/test_uct_place.cc \
 	test/gtest/uct/test_uct_query.cc \
 	test/gtest/uct/test_uct_rma.cc \
+	test/gtest/uct/test_uct_segments.cc \
 	test/gtest/uct/test_uct_status.cc \
 	test/gtest/uct/test_uct_ud.cc test/gtest/uct/ud_test.h \
 	test/gtest/uct/test_uct_ud_attack.cc \

@@ -3,6 +3,8 @@
  * shows them. */
 #include "uct_entity.h"
 
+#include <uct/ib/efa/efa_rkey.h>
+
 #include <dlfcn.h>
 #include <ucp/api/ucp_version.h>
 
@@ -114,21 +116,22 @@ TEST_F(UctQuery, domain__attributes)
     EXPECT_EQ(UCS_BIT(UCS_MEMORY_TYPE_HOST), attr.cap.access_mem_types);
     EXPECT_EQ(0u, attr.cap.detect_mem_types);
     EXPECT_EQ(0u, attr.cap.alloc_mem_types);
-    EXPECT_EQ(4u, attr.rkey_packed_size);
+    EXPECT_EQ(sizeof(efa_rkey_wire_t), attr.rkey_packed_size);
     EXPECT_STREQ("efa", attr.component_name);
 }
 
 TEST_F(UctQuery, domain__keys_and_their_end)
 {
     abi_mem_dereg_params_t params = {};
-    uint8_t key[5] = {0x55, 0x55, 0x55, 0x55, 0x55}, other[4];
+    uint8_t key[sizeof(efa_rkey_wire_t) + 1], other[sizeof(efa_rkey_wire_t)];
     Bytes bytes(64);
     Completion comp;
 
+    key[sizeof(efa_rkey_wire_t)] = 0x55;
     ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), bytes.data(), bytes.size(),
                                      UCT_MD_MEM_ACCESS_RMA, &params.memh));
     ASSERT_EQ(UCS_OK, uct_md_mkey_pack(a->md(), params.memh, key));
-    EXPECT_EQ(0x55, key[4]);
+    EXPECT_EQ(0x55, key[sizeof(efa_rkey_wire_t)]);
     abi_mkey_pack_params_t invalidates = {ABI_MKEY_PACK_FIELD_FLAGS,
                                           ABI_MKEY_PACK_INVALIDATE};
     ASSERT_EQ(UCS_OK, uct_md_mkey_pack_v2(a->md(), params.memh, &invalidates,

@@ -216,21 +216,35 @@ Entity::err_handler(void *arg, uct_ep_h ep, ucs_status_t status)
 }
 
 Memory::Memory(Entity &entity, size_t length, uint32_t seed)
-    : m_entity(entity), m_bytes(make_message(seed, length))
+    : m_entity(entity), m_bytes(make_message(seed, length)),
+      m_data(m_bytes.data()), m_size(length)
+{
+    share();
+}
+
+Memory::Memory(Entity &entity, void *data, size_t length)
+    : m_entity(entity), m_data(static_cast<uint8_t *>(data)), m_size(length)
+{
+    share();
+}
+
+void Memory::share()
 {
     uct_md_attr_t attr;
 
-    check(uct_md_query(entity.md(), &attr), "md query");
-    check(uct_md_mem_reg(entity.md(), m_bytes.data(), length,
-                         UCT_MD_MEM_ACCESS_RMA, &m_memh),
+    check(uct_md_query(m_entity.md(), &attr), "md query");
+    check(uct_md_mem_reg(m_entity.md(), m_data, m_size, UCT_MD_MEM_ACCESS_RMA,
+                         &m_memh),
           "mem reg");
-    Bytes packed(attr.rkey_packed_size);
-    ucs_status_t status = uct_md_mkey_pack(entity.md(), m_memh, packed.data());
+    m_packed.resize(attr.rkey_packed_size);
+    ucs_status_t status = uct_md_mkey_pack(m_entity.md(), m_memh,
+                                           m_packed.data());
     if (status == UCS_OK) {
-        status = uct_rkey_unpack(entity.component(), packed.data(), &m_rkey);
+        status = uct_rkey_unpack(m_entity.component(), m_packed.data(),
+                                 &m_rkey);
     }
     if (status != UCS_OK) {
-        uct_md_mem_dereg(entity.md(), m_memh);
+        uct_md_mem_dereg(m_entity.md(), m_memh);
     }
     check(status, "remote key");
 }

@@ -160,20 +160,26 @@ private:
 class Memory {
 public:
     Memory(Entity &entity, size_t length, uint32_t seed);
+    /* The bytes are the caller's. */
+    Memory(Entity &entity, void *data, size_t length);
     ~Memory();
     Memory(const Memory &) = delete;
 
-    uint8_t *data()
+    uint8_t *data() const
     {
-        return m_bytes.data();
+        return m_data;
     }
     uint64_t address() const
     {
-        return reinterpret_cast<uintptr_t>(m_bytes.data());
+        return reinterpret_cast<uintptr_t>(m_data);
     }
     size_t size() const
     {
-        return m_bytes.size();
+        return m_size;
+    }
+    const Bytes &packed() const
+    {
+        return m_packed;
     }
     uct_mem_h memh() const
     {
@@ -185,12 +191,17 @@ public:
     }
     uct_iov_t iov(size_t offset, size_t length)
     {
-        return {m_bytes.data() + offset, length, m_memh, 0, 1};
+        return {m_data + offset, length, m_memh, 0, 1};
     }
 
 private:
+    void share();
+
     Entity &m_entity;
     Bytes m_bytes;
+    uint8_t *m_data;
+    size_t m_size;
+    Bytes m_packed; /* the key */
     uct_mem_h m_memh = nullptr;
     uct_rkey_bundle_t m_rkey;
 };

@@ -2,10 +2,10 @@
 /* Addresses of UCT: ours, and whether a peer's can be reached. */
 #include "base_address.h"
 
-/* Peers of another version of packets are refused when they connect, not when
- * their hello is dropped. */
-_Static_assert((BASE_ADDR_VERSION == 1) && (FLOW_VERSION == 1),
-               "BASE_ADDR_VERSION moves with FLOW_VERSION");
+/* Peers of another version of packets or keys are refused when they connect,
+ * not when their hello is dropped. */
+_Static_assert((BASE_ADDR_VERSION == 2) && (FLOW_VERSION == 1),
+               "BASE_ADDR_VERSION moves with FLOW_VERSION and efa_rkey_wire_t");
 
 ucs_status_t
 base_address_get_device(uct_iface_h tl_iface, uct_device_addr_t *addr)

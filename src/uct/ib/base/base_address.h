@@ -12,11 +12,11 @@
  * that they may lie anywhere; numbers little endian, as x86-64 and Arm store
  * them.
  *
- * Device: 3 B magic, 1 B version of addresses and packets, 16 B GID.
+ * Device: 3 B magic, 1 B version of addresses, packets and keys, 16 B GID.
  * Interface: 3 B QPN, 1 B reserved (0), 4 B QKEY, 8 B incarnation.
  */
 #define BASE_ADDR_MAGIC   "eFa"
-#define BASE_ADDR_VERSION 1
+#define BASE_ADDR_VERSION 2
 
 typedef struct base_device_addr {
     uint8_t magic[3];

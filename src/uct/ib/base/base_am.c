@@ -239,11 +239,14 @@ static uint8_t *base_am_zcopy_head(base_iface_t *iface, base_op_t *op,
     return bounce->data;
 }
 
-/* Out of line, as it takes an address. */
-static __attribute__((noinline)) ucs_status_t
-base_am_memh_check(base_iface_t *iface, uct_mem_h memh)
+/* The handle of these bytes, or NULL. Out of line, as it takes an address. */
+static __attribute__((noinline)) uct_mem_h
+base_am_memh(base_iface_t *iface, const uct_iov_t *iov)
 {
-    return efa_memh_check(base_iface_md(iface), &memh, NULL, 0, 0);
+    uct_mem_h memh = iov->memh;
+
+    return (efa_memh_check(base_iface_md(iface), &memh, iov->buffer,
+                           base_am_iov_size(iov), 0) == UCS_OK) ? memh : NULL;
 }
 
 ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
@@ -255,6 +258,7 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     base_iface_t *iface  = base_ep_iface(ep);
     base_op_t    *op     = base_am_start(iface, ep);
     size_t        length = (iovcnt > 0) ? base_am_iov_size(iov) : 0;
+    uct_mem_h     memh   = (length > 0) ? iov->memh : NULL;
     ucs_status_t  status;
     unsigned      offset;
     uint8_t      *head;
@@ -264,10 +268,10 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
         (header_length > iface->max_payload - length)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    if ((length > 0) && !efa_memh_is_full(iov->memh, base_iface_md(iface))) {
-        status = base_am_memh_check(iface, iov->memh);
-        if (status != UCS_OK) {
-            return status;
+    if ((length > 0) && !efa_memh_is_full(memh, base_iface_md(iface))) {
+        memh = base_am_memh(iface, iov);
+        if (memh == NULL) {
+            return UCS_ERR_INVALID_PARAM;
         }
     }
     if (__builtin_expect(op == NULL, 0)) {
@@ -284,10 +288,10 @@ ucs_status_t base_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     }
     op->sge[0].length = offset + header_length;
     if (length > 0) {
-        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(iov->memh));
+        base_op_set_piece(op, 1, iov->buffer, length, efa_memh_lkey(memh));
     }
     base_op_set_pieces(op, op->sge, (length > 0) ? 2 : 1, 0);
-    op->user_is_host = (length == 0) || ((const efa_memh_t*)iov->memh)->is_host;
+    op->user_is_host = (length == 0) || ((const efa_memh_t*)memh)->is_host;
     op->out.comp  = comp;
     status        = base_am_post_any(iface, ep, op, BASE_OUT_AM_ZCOPY);
     if (status != UCS_OK) {

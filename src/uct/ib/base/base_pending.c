@@ -140,7 +140,7 @@ static int base_pending_can_post_all(base_iface_t *iface, base_ep_t *ep)
     }
     /* RMA waits for the hello's answer: an endpoint that has not asked for it
      * need not */
-    return flow_tx_ready(iface->core, ep->tx) &&
+    return flow_tx_ready(iface->core, ep->tx) && !ep->table_read &&
            (!ep->rma_asked || flow_tx_rma_ready(iface->core, ep->tx) ||
             flow_tx_rma_refused(ep->tx));
 }

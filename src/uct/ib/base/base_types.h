@@ -252,6 +252,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     uint16_t      held;   /* uses behind callbacks that run (base_ep_list.h) */
     uint8_t       ended_as; /* base_out_kind_t of what failed it */
     uint8_t       ended_by; /* its completion's efa_status_t; 0: none did */
+    uint8_t       table_read; /* a peer's table of keys comes: RMA waits */
     ucs_status_t  status; /* UCS_OK while alive */
     uint32_t      wireup_seen; /* ASKED: fences then; REPLAY: progress then */
     uint32_t      told;    /* iface->rounds when it was reported */

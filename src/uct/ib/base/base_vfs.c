@@ -26,6 +26,15 @@ void base_vfs_open(base_iface_t *iface)
     base_vfs_unlock();
 }
 
+void base_vfs_each(void (*func)(base_iface_t *iface))
+{
+    base_iface_t *iface;
+
+    for (iface = base_vfs_open_ifaces; iface != NULL; iface = iface->vfs_next) {
+        func(iface);
+    }
+}
+
 void base_vfs_close(base_iface_t *iface)
 {
     base_iface_t **link = &base_vfs_open_ifaces;

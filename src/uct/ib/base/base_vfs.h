@@ -24,6 +24,10 @@ void base_vfs_close(base_iface_t *iface);
 void base_vfs_lock(void);
 void base_vfs_unlock(void);
 
+/* Calls `func` for each open interface, of any transport. The caller holds the
+ * lock. */
+void base_vfs_each(void (*func)(base_iface_t *iface));
+
 /* vfs_refresh of the transports (provider.h). */
 void base_vfs_refresh(uct_iface_h tl_iface);
 

@@ -4,6 +4,7 @@
 #include "efa_gpu.h"
 #include "efa_mr.h"
 #include "efa_promise.h"
+#include "efa_rkey.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -223,7 +224,7 @@ ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
     attr->access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->max_reg          = md->device->max_mr;
     attr->reg_alignment    = 1;
-    attr->rkey_packed_size = sizeof(uint32_t);
+    attr->rkey_packed_size = sizeof(efa_rkey_wire_t);
     attr->reg_cost.c       = md->has_cache ? EFA_REG_COST_CACHED : EFA_REG_COST;
     attr->reg_cost.m       = md->has_cache ? 0 : EFA_REG_COST_BYTE;
     attr->local_cpus       = md->device->local_cpus;

@@ -34,6 +34,7 @@ struct efa_md {
     efa_rcache_t    cache; /* when has_cache */
     pthread_mutex_t memh_lock;
     efa_memh_t     *memh_free;
+    size_t          segment; /* bytes of the last ones (efa_mr_priv.h), or 0 */
     void           *memh_blocks; /* linked by their first word */
     efa_ah_table_t *ahs;
 };

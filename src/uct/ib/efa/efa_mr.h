@@ -13,11 +13,15 @@ struct efa_memh {
     void                *address; /* what was asked for */
     size_t               length;
     struct efa_memh     *before; /* the weaker one that this one replaced, and
-                                    those of parts: in use until the end */
+                                    those of parts: in use until the end;
+                                    under memh_lock */
+    struct efa_keys     *keys;   /* of memory in segments, which are in
+                                    `before`, and mr is this table's; or NULL */
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     int                  is_host; /* no GPU's memory, for sure */
     int                  may_end; /* a key was packed to be invalidated */
+    int                  is_segment;
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */
@@ -35,10 +39,11 @@ static inline int efa_memh_is_full(uct_mem_h handle, const efa_md_t *md)
 }
 
 /*
- * May it be used, of which efa_memh_is_full is not sure? With `write` memory
- * that was read-only when it was registered is registered anew: all of it, or,
- * if that still cannot be, the mapping at `buffer` (NULL: then not), of which
- * *memh_p then is the handle, until the first one ends.
+ * May it be used, of which efa_memh_is_full is not sure? *memh_p is the handle
+ * to be used for the bytes at `buffer` then, until the first one ends; NULL:
+ * all of the memory is asked about, and efa_memh_lkey_at tells its keys. With
+ * `write` memory that was read-only when it was registered is registered anew:
+ * all of it, or, if that still cannot be, the mapping at `buffer`.
  * UCS_OK; UCS_ERR_INVALID_PARAM: no handle of this domain;
  * UCS_ERR_INVALID_ADDR: the memory may not be written; what efa_mem_reg
  * returns. Errors are told.
@@ -51,6 +56,10 @@ static inline uint32_t efa_memh_lkey(uct_mem_h memh)
     return ((const efa_memh_t*)memh)->mr->lkey;
 }
 
+/* The key for bytes of a handle that efa_memh_check found fit, of any kind. */
+uint32_t efa_memh_lkey_at(efa_md_t *md, uct_mem_h memh, const void *buffer,
+                          size_t length);
+
 /* Entry points of the component; contracts in ucp_hooks/provider.h. */
 ucs_status_t
 efa_mem_reg(ucx_md_t *md, const ucx_mem_reg_t *reg, uct_mem_h *memh_p);
@@ -58,10 +67,6 @@ ucs_status_t efa_mem_dereg(ucx_md_t *md, uct_mem_h memh, int invalidate,
                            uct_completion_t *comp);
 ucs_status_t
 efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer);
-ucs_status_t efa_rkey_unpack(ucx_host_t *host, const void *buffer,
-                             uct_rkey_t *rkey_p, void **handle_p);
-ucs_status_t
-efa_rkey_release(ucx_host_t *host, uct_rkey_t rkey, void *handle);
 
 /* mem_advise of the component (provider.h). */
 ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,

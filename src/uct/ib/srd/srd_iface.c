@@ -2,6 +2,7 @@
 #include "srd.h"
 #include "srd_direct.h"
 #include "srd_list.h"
+#include "srd_segments.h"
 
 #include <uct/ib/base/base_address.h>
 #include <uct/ib/base/base_checked.h>
@@ -101,6 +102,7 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
             (*iface_p)->ops.ep_am_bcopy     = base_am_bcopy;
         }
         base_checked_ops(iface);
+        srd_segments_open(iface);
     }
     return status;
 }

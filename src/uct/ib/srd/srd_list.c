@@ -12,6 +12,7 @@
 
 #include <uct/ib/base/base_checked.h>
 #include <uct/ib/base/base_trace.h>
+#include <uct/ib/efa/efa_rkey.h>
 
 /* Elements: so many keys UCP (1.23) resolves on its stack. */
 #define SRD_LIST_MAX 64
@@ -25,12 +26,14 @@ typedef struct srd_list {
     base_out_kind_t   kind;
     base_op_t        *next; /* the operation of the next piece */
     base_op_t        *last; /* that of the one before */
+    int               is_plain;
 } srd_list_t;
 
 /* Work requests that a list takes. */
 typedef struct srd_list_size {
     unsigned requests;
-    int      is_plain; /* one for each element */
+    int      is_plain; /* one for each element, and each of these lies in one
+                          registration at both ends */
 } srd_list_size_t;
 
 size_t srd_list_max(const base_iface_t *iface)
@@ -78,7 +81,7 @@ srd_list_measure_any(const base_iface_t *iface, base_out_kind_t kind,
  */
 static inline __attribute__((always_inline)) ucs_status_t
 srd_list_measure(const base_iface_t *iface, base_out_kind_t kind,
-                 const ucx_sgl_t *sgl, srd_list_size_t *list_size)
+                 const ucx_sgl_t *sgl, srd_list_size_t *list_size, int any)
 {
     const efa_md_t *md    = base_iface_md(iface);
     size_t          max   = md->device->max_rdma, i;
@@ -87,7 +90,7 @@ srd_list_measure(const base_iface_t *iface, base_out_kind_t kind,
     if (count > srd_list_max(iface)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    if (sgl->counts != NULL) {
+    if (any || (sgl->counts != NULL)) {
         return srd_list_measure_any(iface, kind, sgl, list_size);
     }
     for (i = 0; i < count; ++i) {
@@ -159,6 +162,14 @@ srd_list_in_place(srd_list_t *list, const ucx_sgl_t *sgl, unsigned count)
     efa_direct_list_end(qp);
 }
 
+/* The device's key for a piece; srd_segments.c has seen to the table. */
+static inline uct_rkey_t srd_list_rkey(uct_rkey_t rkey, uint64_t remote_addr)
+{
+    const efa_rkey_t *segments = efa_rkey_segments(rkey);
+
+    return (segments == NULL) ? rkey : efa_keys_at(segments->keys, remote_addr);
+}
+
 /* Adds the work requests of one block. */
 static inline __attribute__((always_inline)) void
 srd_list_block(srd_list_t *list, const ucx_sgl_t *sgl, size_t i, size_t offset)
@@ -169,16 +180,25 @@ srd_list_block(srd_list_t *list, const ucx_sgl_t *sgl, size_t i, size_t offset)
     size_t            left  = sgl->lengths[i], done = 0;
     efa_sge_t         piece;
     base_op_t        *op;
+    uct_rkey_t        rkey;
+    uint64_t          remote_addr;
 
     for (; left > 0; left -= piece.length, done += piece.length) {
         piece.addr   = (uintptr_t)sgl->buffers[i] + offset + done;
         piece.length = (left < max) ? left : max;
         piece.lkey   = efa_memh_lkey(sgl->memhs[i]);
-        op           = list->next;
-        list->next   = (base_op_t*)op->out.next;
-        srd_list_fill(list, op, list->last, &piece,
-                      sgl->remote_addrs[i] + offset + done, sgl->rkeys[i]);
-        list->last   = op;
+        rkey         = sgl->rkeys[i];
+        remote_addr  = sgl->remote_addrs[i] + offset + done;
+        if (__builtin_expect(!list->is_plain, 0)) {
+            piece.lkey = efa_memh_lkey_at(base_iface_md(iface), sgl->memhs[i],
+                                          (const void*)piece.addr,
+                                          piece.length);
+            rkey       = srd_list_rkey(rkey, remote_addr);
+        }
+        op         = list->next;
+        list->next = (base_op_t*)op->out.next;
+        srd_list_fill(list, op, list->last, &piece, remote_addr, rkey);
+        list->last = op;
         if (iface->traced & BASE_TRACED_LOG) {
             base_trace_log_tx(iface, op, dest->remote_qpn);
         }
@@ -241,17 +261,17 @@ static ucs_status_t srd_list_blocked(base_iface_t *iface, base_ep_t *ep,
 
 static inline __attribute__((always_inline)) ucs_status_t
 srd_list_post(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
-              uct_completion_t *comp)
+              uct_completion_t *comp, int any)
 {
     base_ep_t      *ep        = (base_ep_t*)tl_ep;
     base_iface_t   *iface     = base_ep_iface(ep);
     srd_list_size_t list_size = {0, 0};
-    srd_list_t      list      = {ep, iface, comp, kind, NULL, NULL};
+    srd_list_t      list      = {ep, iface, comp, kind, NULL, NULL, 0};
     srd_rma_t       rma;
     ucs_status_t    status;
     int             err;
 
-    status = srd_list_measure(iface, kind, sgl, &list_size);
+    status = srd_list_measure(iface, kind, sgl, &list_size, any);
     if (status != UCS_OK) {
         return status;
     }
@@ -264,7 +284,8 @@ srd_list_post(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
         return status;
     }
 
-    list.next = rma.op;
+    list.next     = rma.op;
+    list.is_plain = list_size.is_plain;
     if (list_size.is_plain && iface->qp.direct.in_place && !iface->traced) {
         srd_list_in_place(&list, sgl, list_size.requests);
     } else {
@@ -280,7 +301,7 @@ srd_list_post(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
 /* Where UCX keeps statistics. */
 static __attribute__((noinline)) ucs_status_t
 srd_list_counted(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
-                 uct_completion_t *comp)
+                 uct_completion_t *comp, int any)
 {
     size_t total = 0, i;
 
@@ -291,28 +312,28 @@ srd_list_counted(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
     return base_checked_count(tl_ep, (kind == BASE_OUT_PUT) ? UCX_EP_PUT :
                                                               UCX_EP_GET,
                               UCX_EP_BYTES_ZCOPY, total,
-                              srd_list_post(tl_ep, kind, sgl, comp));
+                              srd_list_post(tl_ep, kind, sgl, comp, any));
 }
 
 static inline __attribute__((always_inline)) ucs_status_t
 srd_list_start(uct_ep_h tl_ep, base_out_kind_t kind, const ucx_sgl_t *sgl,
-               uct_completion_t *comp)
+               uct_completion_t *comp, int any)
 {
     if (__builtin_expect(base_ep_iface((base_ep_t*)tl_ep)->traced &
                          BASE_TRACED_COUNT, 0)) {
-        return srd_list_counted(tl_ep, kind, sgl, comp);
+        return srd_list_counted(tl_ep, kind, sgl, comp, any);
     }
-    return srd_list_post(tl_ep, kind, sgl, comp);
+    return srd_list_post(tl_ep, kind, sgl, comp, any);
 }
 
-ucs_status_t srd_ep_put_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
-                            uct_completion_t *comp)
-{
-    return srd_list_start(tl_ep, BASE_OUT_PUT, sgl, comp);
-}
+#define SRD_LIST_OP(_name, _kind, _any) \
+    ucs_status_t _name(uct_ep_h tl_ep, const ucx_sgl_t *sgl, \
+                       uct_completion_t *comp) \
+    { \
+        return srd_list_start(tl_ep, _kind, sgl, comp, _any); \
+    }
 
-ucs_status_t srd_ep_get_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
-                            uct_completion_t *comp)
-{
-    return srd_list_start(tl_ep, BASE_OUT_GET_ZCOPY, sgl, comp);
-}
+SRD_LIST_OP(srd_ep_put_sgl, BASE_OUT_PUT, 0)
+SRD_LIST_OP(srd_ep_get_sgl, BASE_OUT_GET_ZCOPY, 0)
+SRD_LIST_OP(srd_ep_put_sgl_any, BASE_OUT_PUT, 1)
+SRD_LIST_OP(srd_ep_get_sgl_any, BASE_OUT_GET_ZCOPY, 1)

@@ -19,4 +19,10 @@ ucs_status_t srd_ep_put_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
 ucs_status_t srd_ep_get_sgl(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
                             uct_completion_t *comp);
 
+/* The same where keys may be of memory in segments, whose tables are here. */
+ucs_status_t srd_ep_put_sgl_any(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
+                                uct_completion_t *comp);
+ucs_status_t srd_ep_get_sgl_any(uct_ep_h tl_ep, const ucx_sgl_t *sgl,
+                                uct_completion_t *comp);
+
 #endif
