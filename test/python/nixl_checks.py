@@ -10,6 +10,7 @@ import time
 import numpy
 from nixl import nixl_agent, nixl_agent_config
 
+import nixl_pool
 import nixl_transfer as base
 
 IN_FLIGHT = 1000
@@ -85,6 +86,52 @@ def many_b(agent, channel):
     for handle in handles:
         agent.release_xfer_handle(handle)
     print(f'ok {IN_FLIGHT} transfers')
+    channel.send('end')
+
+
+# ------------------------------------------------ a pool that takes many registrations
+
+POOL = int(os.environ.get('POOL_GB', '8')) << 30
+ROUNDS = int(os.environ.get('POOL_ROUNDS', '2'))
+
+
+def pool_rounds(seed):
+    return enumerate(nixl_pool.rounds(POOL, ROUNDS, seed))
+
+
+def pool_same(pool, i, mine, theirs):
+    """The other side's bytes of round i lie in `mine`."""
+    want = nixl_pool.contents(base.pattern(nixl_pool.PART, i), theirs)
+    return (nixl_pool.contents(pool.bytes, mine) == want).all()
+
+
+def pool_a(agent, channel):
+    pool = nixl_pool.Pool(agent, POOL)
+    channel.send(agent.get_agent_metadata())
+    for (i, mine), (_, theirs) in zip(pool_rounds(1), pool_rounds(2)):
+        pool.bytes[:] = base.pattern(nixl_pool.PART, i)
+        channel.send(pool.blocks(mine))
+        channel.receive()
+        check(pool_same(pool, ROUNDS + i, mine, theirs), 'written: not the same')
+        channel.send('good')
+    channel.receive()
+
+
+def pool_b(agent, channel):
+    pool = nixl_pool.Pool(agent, POOL)
+    agent.add_remote_agent(channel.receive())
+    for (i, theirs), (_, mine) in zip(pool_rounds(1), pool_rounds(2)):
+        blocks = [tuple(block) for block in channel.receive()]
+        remote = agent.get_xfer_descs(blocks, 'DRAM')
+        local = agent.get_xfer_descs(pool.blocks(mine), 'DRAM')
+        pool.bytes[:] = 0
+        base.transfer(agent, 'READ', local, remote, 'a', b'')
+        check(pool_same(pool, i, mine, theirs), 'read: not the same')
+        pool.bytes[:] = base.pattern(nixl_pool.PART, ROUNDS + i)
+        base.transfer(agent, 'WRITE', local, remote, 'a', b'')
+        channel.send('written')
+        check(channel.receive() == 'good', 'the other side is not content')
+    print(f'ok {POOL >> 30} GB, {ROUNDS} times {nixl_pool.PART >> 20} MB each way')
     channel.send('end')
 
 

@@ -76,7 +76,28 @@ nixl_killed_list_inside() {
             exit !(ever > 2 && now == 0) }' "$trace" || fail "registrations are left"
 }
 
+# A pool of many registrations, in blocks, those over the seams among them: 4 GB of
+# 64 in --full.
+nixl_pool_inside() {
+    local each=$((256 << 20))
+    # shellcheck disable=SC2034 # for sides
+    PYTHON=$1
+    export PYTHONPATH=$PYTHON_EXAMPLES NIXL_UCX_SGL_ENABLE
+    ! full || export POOL_GB=64 POOL_ROUNDS=8
+    for NIXL_UCX_SGL_ENABLE in 1 0; do
+        sides "$PYTHON_DIR/nixl_checks.py" pool @PORT@ -- \
+            "$PYTHON_DIR/nixl_checks.py" pool @PORT@ 127.0.0.1 : \
+            --device efa2 --mr-pages 262144 || exit 1
+        grep -q '^ok .* GB' "$CHECK_LOG" || fail "the check did not end"
+        no_trouble "$CHECK_LOG" "$CHECK_LOG.server"
+        at_least "written" "$(stat_sum "$STAT" rdma_write_bytes 1)" $each
+        at_least "read" "$(stat_sum "$STAT" rdma_read_bytes 1)" $each
+    done
+}
+
 nixl_lists_checks() {
+    check nixl_pool $((60 * more)) nixl_in 13 nixl_pool_inside
+    ! full || check nixl_pool_direct $((60 * more)) nixl_in sid nixl_pool_inside
     check nixl_lists 90 nixl_in 13 nixl_lists_inside
     check nixl_lists_direct 90 nixl_in sid nixl_lists_inside
     check nixl_kv 90 nixl_in 13 nixl_kv_inside
