@@ -534,6 +534,8 @@ suite_run() {
     check deploy_kubernetes 30 deploy_kubernetes
     check newest 40 newer sid none --device efa3
     check write-placed 40 newer 13 write-placed --device efa2 --late write:3000
+    check mr-pages-few 40 newer 13 registration --device efa2 --mr-pages 65536
+    check mr-pages-many 40 newer 13 registration --device efa2 --mr-pages 4194304
     at_once 2
     deviations
     at_once 1

@@ -15,12 +15,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MEMORY_STEP (2ul << 20)
-#define MEMORY_MOST (1ul << 30)
+#define MEMORY_MOST (8ul << 30)
+#define MEMORY_READ (1u << 30)
+#define MEMORY_LONG (4ul << 30) /* 1 M pages, with remote writes the most */
 #define MEMORY_COST 1e-3 /* seconds that 4 KiB may take */
 #define MEMORY_AT   (ST_MEM_BYTES / 2)
 #define MEMORY_PAUSE 10000 /* us */
@@ -62,6 +65,25 @@ static struct ibv_mr *memory_register(st_t *st, void *base, size_t length)
     return st->verbs->reg_mr(st->pd, base, length, st_qp_access(st->device));
 }
 
+/* Where a registration failed, whose `good` bytes before were taken. */
+static void memory_size_end(st_t *st, st_result_t *result, size_t good, int err)
+{
+    int writes = (st_qp_access(st->device) & IBV_ACCESS_REMOTE_WRITE) != 0;
+    struct rlimit limit;
+
+    if ((err == ENOMEM) && (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
+        (limit.rlim_cur < MEMORY_MOST) && (geteuid() != 0)) {
+        st_result_not_asked(result, "locked memory ended it at %zu KiB",
+                            good / 1024);
+        return;
+    }
+    st_result_decide(result,
+                     writes ? (good == MEMORY_LONG) && (err == ENOMEM) :
+                              (err == 0),
+                     "registrations to %zu KiB%s%s", good / 1024,
+                     err ? ", not more: " : "", err ? strerror(err) : "");
+}
+
 static void memory_size(st_t *st, st_result_t *result)
 {
     uint8_t *base = memory_range(MEMORY_MOST);
@@ -69,8 +91,12 @@ static void memory_size(st_t *st, st_result_t *result)
     struct ibv_mr *mr;
     int err = 0;
 
-    for (length = 4096; (base != NULL) && (length <= MEMORY_MOST);
-         length *= 4) {
+    if (base == NULL) {
+        st_result_not_asked(result, "no room for so many addresses");
+        return;
+    }
+    for (length = 4096; length <= MEMORY_MOST;
+         length *= (length < MEMORY_LONG) ? 4 : 2) {
         mr = memory_register(st, base, length);
         if (mr == NULL) {
             err = errno;
@@ -79,19 +105,8 @@ static void memory_size(st_t *st, st_result_t *result)
         st->verbs->dereg_mr(mr);
         good = length;
     }
-    if (base == NULL) {
-        st_result_not_asked(result, "no room for so many addresses");
-    } else if ((err == ENOMEM) && (good > 0)) {
-        st_result_not_asked(result, "locked memory ended it at %zu KiB",
-                            good / 1024);
-    } else {
-        st_result_decide(result, err == 0, "registrations to %zu KiB%s%s",
-                         good / 1024, err ? ", not more: " : "",
-                         err ? strerror(err) : "");
-    }
-    if (base != NULL) {
-        munmap(base, MEMORY_MOST);
-    }
+    munmap(base, MEMORY_MOST);
+    memory_size_end(st, result, good, err);
 }
 
 /* Seconds that registering `length` bytes takes, the best of five. 0: it is
@@ -239,7 +254,7 @@ static int memory_read_one(st_self_t *self, uint8_t *base, size_t length)
 
 static void memory_read(st_t *st, st_result_t *result)
 {
-    size_t most = efa_at_most(st->device->max_rdma, MEMORY_MOST), length;
+    size_t most = efa_at_most(st->device->max_rdma, MEMORY_READ), length;
     st_qp_params_t params = {0};
     int status = 0, refused = 0;
     st_self_t self;
@@ -337,9 +352,10 @@ static void memory_fork(st_t *st, st_result_t *result)
 }
 
 const st_probe_t st_memory[] = {
-    {"registration", "memory is registered up to 1 GiB and more at a time",
-     "zero-copy and rendezvous of long messages",
-     "UCX_RNDV_THRESH=inf: no long registrations; please report this",
+    {"registration",
+     "4 GiB are registered at a time; more not if peers may write to them",
+     "zero-copy and rendezvous of long messages, large pools",
+     "longer memory is registered in segments; please report this",
      memory_size},
     {"registration-cost", "4 KiB are registered within 1 ms",
      "rendezvous and its cache of registrations",

@@ -389,7 +389,8 @@ static ucs_status_t efa_device_query(ucx_host_t *host, efa_device_t *device)
             (efa_attr.inline_buf_size_ex > efa_attr.inline_buf_size) ?
                     efa_attr.inline_buf_size_ex :
                     efa_attr.inline_buf_size;
-    device->max_rdma     = efa_at_most(efa_attr.max_rdma_size, EFA_OVERLAP);
+    device->max_rdma     = efa_attr.max_rdma_size;
+    device->rdma_most    = efa_at_most(efa_attr.max_rdma_size, EFA_OVERLAP);
     device->max_rdma_sge = (attr.max_sge_rd < 1) ? 1 : attr.max_sge_rd;
     device->max_msg      = port.max_msg_sz;
     device->max_mr       = attr.max_mr_size;

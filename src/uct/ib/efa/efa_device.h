@@ -40,6 +40,7 @@ struct efa_device {
     unsigned            inline_size;      /* bytes, of a 64 B work request */
     unsigned            inline_size_wide; /* of a 128 B one, else the same */
     size_t              max_rdma;     /* bytes of one RDMA operation */
+    size_t              rdma_most;    /* and of one of ours */
     size_t              max_msg;      /* bytes of one message */
     size_t              max_mr;       /* bytes of one registration */
     unsigned            max_cqe, max_ah;

@@ -47,7 +47,7 @@ srd_list_measure_any(const base_iface_t *iface, base_out_kind_t kind,
                      const ucx_sgl_t *sgl, srd_list_size_t *list_size)
 {
     efa_md_t    *md    = base_iface_md(iface);
-    size_t       max   = md->device->max_rdma, i, blocks, each;
+    size_t       max   = md->device->rdma_most, i, blocks, each;
     size_t       most  = base_post_list_share(iface);
     size_t       total = 0;
     uct_mem_h    memh;
@@ -84,7 +84,7 @@ srd_list_measure(const base_iface_t *iface, base_out_kind_t kind,
                  const ucx_sgl_t *sgl, srd_list_size_t *list_size, int any)
 {
     const efa_md_t *md    = base_iface_md(iface);
-    size_t          max   = md->device->max_rdma, i;
+    size_t          max   = md->device->rdma_most, i;
     size_t          count = sgl->count;
 
     if (count > srd_list_max(iface)) {
@@ -176,7 +176,7 @@ srd_list_block(srd_list_t *list, const ucx_sgl_t *sgl, size_t i, size_t offset)
 {
     base_iface_t     *iface = list->iface;
     const efa_dest_t *dest  = &list->ep->dest;
-    size_t            max   = base_iface_md(iface)->device->max_rdma;
+    size_t            max   = base_iface_md(iface)->device->rdma_most;
     size_t            left  = sgl->lengths[i], done = 0;
     efa_sge_t         piece;
     base_op_t        *op;

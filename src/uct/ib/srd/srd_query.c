@@ -14,7 +14,7 @@ static void srd_query_get(const base_iface_t *iface, uct_iface_attr_t *attr)
     }
     attr->cap.get.max_bcopy       = iface->max_payload;
     attr->cap.get.min_zcopy       = 0;
-    attr->cap.get.max_zcopy       = base_iface_md(iface)->device->max_rdma;
+    attr->cap.get.max_zcopy       = base_iface_md(iface)->device->rdma_most;
     attr->cap.get.opt_zcopy_align = BASE_IFACE_ALIGN;
     attr->cap.get.align_mtu       = iface->max_payload;
     attr->cap.get.max_iov         = srd_rma_max_iov(iface);
@@ -33,7 +33,7 @@ static void srd_query_put(const base_iface_t *iface, uct_iface_attr_t *attr)
     attr->cap.put.max_short       = BASE_OP_BUF;
     attr->cap.put.max_bcopy       = iface->max_payload;
     attr->cap.put.min_zcopy       = 0;
-    attr->cap.put.max_zcopy       = base_iface_md(iface)->device->max_rdma;
+    attr->cap.put.max_zcopy       = base_iface_md(iface)->device->rdma_most;
     attr->cap.put.opt_zcopy_align = BASE_IFACE_ALIGN;
     attr->cap.put.align_mtu       = iface->max_payload;
     attr->cap.put.max_iov         = srd_rma_max_iov(iface);

@@ -79,7 +79,7 @@ srd_rma_gather(const base_iface_t *iface, base_op_t *op, base_out_kind_t kind,
     }
     for (i = 0; i < iovcnt; ++i) {
         length = base_am_iov_size(&iov[i]);
-        if (length > md->device->max_rdma - total) {
+        if (length > md->device->rdma_most - total) {
             return UCS_ERR_INVALID_PARAM;
         }
         if (length > 0) {

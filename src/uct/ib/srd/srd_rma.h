@@ -177,7 +177,7 @@ srd_rma_zcopy(uct_ep_h tl_ep, base_out_kind_t kind, const uct_iov_t *iov,
         return status;
     }
     if (__builtin_expect((iovcnt == 1) && (iov->count == 1) &&
-                                 (iov->length - 1 < md->device->max_rdma) &&
+                                 (iov->length - 1 < md->device->rdma_most) &&
                                  efa_memh_is_full(iov->memh, md),
                          1)) {
         base_op_set_piece(op, 0, iov->buffer, iov->length,
