@@ -183,6 +183,16 @@ large() {
     all_by rdma_read_bytes
 }
 
+# segments [EFASIM_OPTION...]: memory that the device refuses in one piece.
+segments() {
+    gpu_ucx "${NEW[@]}"
+    rendezvous_direct
+    gpu_pair --accept registration:67108864 "$@" -- --tests tag,get \
+        --min 67108865 --max 201326592 --iters 2 --timeout 80 || exit 1
+    gpu_no_trouble
+    all_by rdma_read_bytes
+}
+
 # ------------------------------------------------------------ places
 
 # nearest GPU DEVICE: on a host like a p4d, 4 EFAs and 8 GPUs, DEVICE carries more
@@ -450,6 +460,8 @@ suite_run() {
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433
     full && check large_1G 600 large 1073741824
+    check segments_dmabuf 90 segments
+    full && check segments_peer 90 segments --peer-memory --no-dmabuf
     check places_old 30 places_old
     check places_new 30 places_new
     check pictures 30 pictures
