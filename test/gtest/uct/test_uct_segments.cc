@@ -237,31 +237,33 @@ TEST_F(UctSegments, am_zcopy__out_of_two_of_them)
 /* The key, and the endpoint, may end while the table is read. */
 TEST_F(UctSegments, ended__while_the_table_comes)
 {
+    uct_iov_t iov = here->iov(0, 8);
     Completion comp;
 
     move(0, 8); /* the peer knows us */
     for (bool first_endpoint : {false, true}) {
         uct_ep_h other = a->connect(*b);
-        there.reset(new Memory(*b, far.data() + 1, SIZE));
-        uct_iov_t iov = here->iov(0, 8);
+        uct_rkey_bundle_t rkey;
+        ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(),
+                                          there->packed().data(), &rkey));
         ASSERT_TRUE(wait([&] { /* until it is read */
             ucs_status_t status = uct_ep_get_zcopy(other, &iov, 1,
-                                                   there->address(),
-                                                   there->rkey(), &comp.uct);
+                                                   there->address(), rkey.rkey,
+                                                   &comp.uct);
             return (status == UCS_ERR_NO_RESOURCE) &&
                    (uct_ep_flush(other, 0, nullptr) == UCS_INPROGRESS);
         }));
         if (first_endpoint) {
             uct_ep_destroy(other);
-            there.reset();
-        } else {
-            there.reset();
+        }
+        uct_rkey_release(a->component(), &rkey);
+        if (!first_endpoint) {
             ASSERT_TRUE(flush(other));
             uct_ep_destroy(other);
         }
-        progress_for(0.01);
-        EXPECT_EQ(0u, comp.done);
     }
+    progress_for(0.01);
+    EXPECT_EQ(0u, comp.done);
 }
 
 /* Each endpoint reads the table, also that of an interface that is opened when
@@ -314,6 +316,26 @@ TEST_F(UctSegments, ended__leaves_nothing_registered)
                                  &memh));
     }
     device("device-pages", std::to_string(24 << 20).c_str());
+}
+
+/* The device's limit is on memory that peers may write: no other is cut for it. */
+TEST_F(UctSegments, not_written__is_one_registration)
+{
+    bool writable = a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY;
+    uct_mem_h memh;
+
+    limit(0);
+    here.reset();
+    device("mr-pages", "16384");
+    for (unsigned access : {UCT_MD_MEM_ACCESS_REMOTE_GET, UCT_MD_MEM_ACCESS_ALL}) {
+        efa_rkey_wire_t wire;
+
+        ASSERT_EQ(UCS_OK, uct_md_mem_reg(b->md(), near.data(), SIZE, access, &memh));
+        ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), memh, &wire));
+        EXPECT_EQ(wire.table != 0, writable && (access == UCT_MD_MEM_ACCESS_ALL));
+        uct_md_mem_dereg(b->md(), memh);
+    }
+    device("mr-pages", "1048576");
 }
 
 /* Memory that can be read alone is sent; made writable, it is received into. */

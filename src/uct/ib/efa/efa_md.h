@@ -18,7 +18,7 @@ struct efa_md {
     struct ibv_pd  *pd;
     unsigned        promised; /* bits of efa_qp_kind_t (efa_promise.h) */
     unsigned        refused;  /* the same, of trials that failed */
-    int             access; /* IBV_ACCESS_* of every registration */
+    int             access; /* IBV_ACCESS_* of a registration, at most */
     uint64_t        gpu_types;    /* registered by address (peer memory) */
     uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
     int             no_dmabuf;    /* UCX_EFA_DMABUF=n */

@@ -63,7 +63,7 @@ efa_mem_reg(ucx_md_t *super, const ucx_mem_reg_t *reg, uct_mem_h *memh_p)
     if (reg->length == 0) {
         return UCS_ERR_INVALID_PARAM;
     }
-    err = efa_segments_needed(md, reg->length) ?
+    err = efa_segments_needed(md, reg) ?
                   ENOMEM :
                   efa_memh_reg(md, reg, 0, &memh);
     if ((err == ENOMEM) || (err == EINVAL)) {

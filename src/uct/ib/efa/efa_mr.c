@@ -10,18 +10,23 @@
 
 #define EFA_MEMH_BLOCK 64 /* handles that are added at a time */
 
+static int efa_mr_reg_access(efa_md_t *md, void *address, size_t length,
+                             int access, void **mr_p)
+{
+    errno = 0;
+    *mr_p = md->device->verbs->reg_mr(md->pd, address, length, access);
+    return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+}
+
 /* A read-only mapping cannot be pinned for writing (EFAULT), but can be sent:
  * a weak registration. */
 int efa_mr_reg(void *arg, void *address, size_t length, int weak, void **mr_p)
 {
     efa_md_t *md = arg;
 
-    errno = 0;
-    *mr_p = md->device->verbs->reg_mr(md->pd, address, length,
-                                      weak ? md->access &
-                                                     IBV_ACCESS_REMOTE_READ :
-                                             md->access);
-    return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
+    return efa_mr_reg_access(md, address, length,
+                             weak ? md->access & IBV_ACCESS_REMOTE_READ :
+                                    md->access, mr_p);
 }
 
 static void efa_mr_dereg(void *arg, void *mr)
@@ -173,7 +178,7 @@ efa_mr_reg_dmabuf(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
     errno = 0;
     *mr_p = verbs->reg_dmabuf_mr(md->pd, reg->dmabuf_offset, reg->length,
                                  (uintptr_t)reg->address, reg->dmabuf_fd,
-                                 md->access);
+                                 efa_mr_access(md, reg->flags));
     return (*mr_p != NULL) ? 0 : ((errno != 0) ? errno : EIO);
 }
 
@@ -210,7 +215,8 @@ int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
     if (reg->dmabuf_fd >= 0) {
         err = efa_mr_reg_gpu(md, reg, &mr);
     } else if (md->has_cache && (reg->mem_type == UCS_MEMORY_TYPE_HOST) &&
-               !(how & EFA_REG_ALONE)) {
+               !(how & EFA_REG_ALONE) &&
+               (efa_mr_access(md, reg->flags) == md->access)) {
         err = efa_rcache_get(&md->cache, reg->address, reg->length, strong,
                              &memh->region);
         if (err == 0) {
@@ -218,7 +224,8 @@ int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
             weak = memh->region->weak;
         }
     } else {
-        err = efa_mr_reg(md, reg->address, reg->length, 0, &mr);
+        err = efa_mr_reg_access(md, reg->address, reg->length,
+                                efa_mr_access(md, reg->flags), &mr);
         if ((err == EFAULT) && !strong) {
             weak = 1;
             err  = efa_mr_reg(md, reg->address, reg->length, 1, &mr);

@@ -18,6 +18,16 @@ enum {
 efa_memh_t *efa_memh_get(efa_md_t *md);
 void        efa_memh_put(efa_memh_t *memh);
 
+/* The rights that UCX asks for: the device takes more memory at a time where no
+ * peer may write. Nothing asked for is all (older callers of UCT). */
+static inline int efa_mr_access(const efa_md_t *md, unsigned flags)
+{
+    return ((flags & UCT_MD_MEM_ACCESS_ALL) &&
+            !(flags & UCT_MD_MEM_ACCESS_REMOTE_PUT)) ?
+                   md->access & ~IBV_ACCESS_REMOTE_WRITE :
+                   md->access;
+}
+
 /* The device's registration; `weak`: without the right to write, as read-only
  * pages need it. */
 int efa_mr_reg(void *arg, void *address, size_t length, int weak, void **mr_p);
@@ -50,10 +60,12 @@ ucs_status_t efa_memh_refuse(const efa_md_t *md, uct_mem_h memh);
  * of them and none is cut. They lie past the cache, which would merge them.
  */
 
-/* Whether memory so long was refused before. */
-static inline int efa_segments_needed(const efa_md_t *md, size_t length)
+/* Whether memory so long that peers may write was refused before. */
+static inline int
+efa_segments_needed(const efa_md_t *md, const ucx_mem_reg_t *reg)
 {
-    return (md->segment != 0) && (length > md->segment);
+    return (md->segment != 0) && (reg->length > md->segment) &&
+           (efa_mr_access(md, reg->flags) & IBV_ACCESS_REMOTE_WRITE);
 }
 
 /* Registers memory for which the device returned `err`, which is returned where
