@@ -81,6 +81,7 @@ static int counters_read(const info_t *info, const char *device,
     for (i = 0; i < count; ++i) {
         snprintf(path, sizeof(path), "%s/%.60s", folder, names[i]->d_name);
         if ((counters->count < COUNTERS_MAX) &&
+            strcmp(names[i]->d_name, "lifespan") && /* in the kernel's cache */
             (counters_value(path, &counters->value[counters->count]) == 0)) {
             snprintf(counters->name[counters->count++],
                      sizeof(counters->name[0]), "%.39s", names[i]->d_name);

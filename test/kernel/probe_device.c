@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes of device and port. */
+/* Attributes of device and port, and their counters. */
 #include "probe.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void device_attr(const struct ibv_device_attr *attr)
@@ -115,6 +118,25 @@ static void device_tables(const struct probe *probe)
                  "GID table's entries");
 }
 
+static void device_counters(const struct probe *probe, const char *folder)
+{
+    char path[PATH_MAX];
+    struct dirent **names;
+    int count, i;
+
+    snprintf(path, sizeof(path), "%s/%s", probe->ctx->device->ibdev_path,
+             folder);
+    count = scandir(path, &names, NULL, alphasort);
+    probe_number(count, "files of %s", folder);
+    for (i = 0; i < count; ++i) {
+        probe_say("there", "%s/%s", folder, names[i]->d_name);
+        free(names[i]);
+    }
+    if (count >= 0) {
+        free(names);
+    }
+}
+
 void probe_device(const struct probe *probe)
 {
     struct ibv_device_attr_ex ex;
@@ -148,4 +170,6 @@ void probe_device(const struct probe *probe)
                  "transport type, + 100");
     device_efa(probe);
     device_tables(probe);
+    device_counters(probe, "hw_counters");
+    device_counters(probe, "ports/1/hw_counters");
 }

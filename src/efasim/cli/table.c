@@ -25,6 +25,7 @@ enum { TABLE_COLUMNS = sizeof(table_columns) / sizeof(table_columns[0]) };
 /* Counters that need attention */
 static const enum dir_counter table_trouble[] = {
     DIR_RDMA_READ_WR_ERR, DIR_RDMA_WRITE_WR_ERR, DIR_UNRESPONSIVE,
+    DIR_RETRANS_PKTS, DIR_RETRANS_TIMEOUTS, DIR_IMPAIRED,
     DIR_RX_DROPS, DIR_RNR, DIR_CQ_OVERRUNS, DIR_LOST, DIR_DUPLICATED,
 };
 

@@ -21,7 +21,7 @@
 
 /* Raise it with every change of the layout below, or of the lock. Fabrics of
  * different layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 15
+#define DIR_LAYOUT 16
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -42,8 +42,13 @@ enum dir_counter {
     DIR_RECV_WRS,
     DIR_RECV_BYTES,
     DIR_UNRESPONSIVE,     /* requests that ended with status 13 or 15 */
+    DIR_RETRANS_PKTS,     /* packets (SRD) sent again, and their payload */
+    DIR_RETRANS_BYTES,
+    DIR_RETRANS_TIMEOUTS, /* times that a request's were, after a time-out */
+    DIR_IMPAIRED,         /* devices that ceased to be reached */
     DIR_RX_DROPS,
-    DIR_RNR,              /* receiver-not-ready answers sent */
+    DIR_PORT_COUNTERS,    /* so many has the driver; the rest are ours */
+    DIR_RNR = DIR_PORT_COUNTERS, /* receiver-not-ready answers sent */
     DIR_CQ_OVERRUNS,      /* completions that found their queue full */
     DIR_LOST,             /* datagrams that went nowhere */
     DIR_DUPLICATED,       /* datagrams sent twice on purpose */
@@ -51,7 +56,7 @@ enum dir_counter {
     DIR_COUNTERS
 };
 
-/* Names as `efasim stat` and the hw_counters files spell them. */
+/* Names as `efasim stat` spells them, and /sys those of the driver. */
 extern const char *const dir_counter_names[DIR_COUNTERS];
 
 /* Counters of commands, which the driver has in the device's own hw_counters */
@@ -59,12 +64,15 @@ enum dir_driver_counter {
     DIR_SUBMITTED_CMDS,
     DIR_COMPLETED_CMDS,
     DIR_CMDS_ERR,
+    DIR_NO_COMPLETION_CMDS, /* this one, the next, and mmap's: never here */
+    DIR_KEEP_ALIVE_RCVD,
     DIR_ALLOC_PD_ERR,
     DIR_CREATE_QP_ERR,
     DIR_CREATE_CQ_ERR,
     DIR_REG_MR_ERR,
     DIR_CREATE_AH_ERR,
     DIR_ALLOC_UCONTEXT_ERR,
+    DIR_MMAP_ERR,
     DIR_DRIVER_COUNTERS
 };
 

@@ -38,6 +38,7 @@ static void fault_heal(struct sim_dev *dev)
     sim_nics_fill(&dev->partitioned, 0);
     sim_nics_fill(&dev->clogged, 0);
     sim_nics_fill(&dev->absent, 0);
+    sim_nics_fill(&dev->impaired, 0);
     if (dev->removed) {
         sim_nics_add(&dev->absent, dev->nic);
     }

@@ -51,6 +51,8 @@ enum {
     SIM_QUIET          = 64,      /* calls in which no request came or ended:
                                      nothing is left to overtake others */
 
+    SIM_RETRANS_NS     = 100000,  /* without an answer a packet (SRD) is sent
+                                     again */
     SIM_CHECK_NS       = 10000000, /* between checks of silent peers */
     SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 

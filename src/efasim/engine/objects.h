@@ -129,6 +129,7 @@ enum sim_stream {
     SIM_STREAM_LOST,
     SIM_STREAM_DUPLICATED,
     SIM_STREAM_JITTER,
+    SIM_STREAM_RETRANSMITTED,
     SIM_STREAMS = 16
 };
 
@@ -146,7 +147,9 @@ struct sim_op {
     uint8_t          rnr_left;
     int16_t          nic;           /* of the destination */
     uint8_t          placed;        /* RDMA: all bytes are where they go */
-    uint8_t          is_dropped;    /* a datagram that met a full buffer */
+    uint8_t          is_dropped;    /* a datagram that met a full buffer, or a
+                                       request of which no try arrives */
+    uint8_t          tries;         /* sent again so often, in vain */
     uint32_t         length;
     uint32_t         done;          /* bytes of an RDMA operation */
     uint64_t         due;           /* ns: time-out, or end of a wait */
@@ -232,6 +235,7 @@ struct sim_dev {
     const struct sim_plan    *plan;      /* NULL: none */
     uint8_t                  *plan_done; /* per rule */
     struct sim_nics           partitioned, clogged, absent;
+    struct sim_nics           impaired;  /* requests to these wait in vain */
     uint8_t                   removed;
     uint8_t                   guest;     /* hostile programs may use it: what
                                             one call does is bounded whatever

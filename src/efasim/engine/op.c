@@ -85,6 +85,7 @@ struct sim_op *sim_op_alloc(struct sim_qp *qp)
     op->placed   = 0;
     op->length   = 0;
     op->overtake = 0;
+    op->tries    = 0;
     op->due      = 0;
     op->state    = SIM_OP_DELAYED;
     op->status   = EFA_STATUS_OK;

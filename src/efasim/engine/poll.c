@@ -154,6 +154,15 @@ static int poll_is_cut_off(const struct sim_dev *dev,
                                                    link)->nic);
 }
 
+static void poll_repeat(struct sim_peer *peer)
+{
+    struct sim_list *link = peer->inflight.next;
+
+    for (; link != &peer->inflight; link = link->next) {
+        sim_path_repeat(list_entry(link, struct sim_op, link));
+    }
+}
+
 void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
 {
     if (!poll_has_requests(peer)) {
@@ -161,6 +170,9 @@ void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
         return;
     }
 
+    if (poll_is_cut_off(dev, peer)) {
+        poll_repeat(peer);
+    }
     poll_expire(dev, &peer->inflight);
     poll_expire(dev, &peer->blocked);
     if ((dev->now < peer->next_check) || poll_is_cut_off(dev, peer)) {

@@ -215,15 +215,17 @@ static uint32_t rdma_chunk(struct sim_op *op)
     return chunk;
 }
 
-/* The other host cannot be reached now: 1, and it waits, or its time is up. */
+/* The other host cannot be reached now, or the request's packets are lost, all:
+ * 1, and it waits, or its time is up. */
 static int rdma_waits(struct sim_op *op)
 {
     struct sim_dev *dev = op->qp->dev;
 
-    if (!sim_path_is_unreachable(dev, op->nic)) {
+    if (!op->is_dropped && !sim_path_is_unreachable(dev, op->nic)) {
         return 0;
     }
 
+    sim_path_repeat(op);
     if (op->due <= dev->now) {
         sim_complete(op, EFA_STATUS_REMOTE_STOPPED);
     } else {

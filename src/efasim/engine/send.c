@@ -237,6 +237,10 @@ void sim_send(struct sim_op *op)
     }
 
     op->peer = peer;
+    if (op->is_dropped) {
+        send_await(op);
+        return;
+    }
     if (!op->qp->attr.ud && (peer->rnr_until > op->qp->dev->now) &&
         (peer->rnr_qpn == op->wqe.meta.dest_qpn)) {
         sim_op_wait(op, SIM_OP_RNR, peer->rnr_until); /* spare the try */

@@ -9,6 +9,7 @@
 #include "complete.h"
 #include "depart.h"
 #include "heap.h"
+#include "path.h"
 #include "poll.h"
 #include "send.h"
 
@@ -33,8 +34,11 @@ static void timer_fire(struct sim_op *op)
     case SIM_OP_ANSWERED:
         sim_complete(op, op->status);
         break;
-    case SIM_OP_DONE:
     case SIM_OP_LOST:
+        sim_path_repeat(op);
+        sim_complete_now(op);
+        break;
+    case SIM_OP_DONE:
     default:
         sim_complete_now(op);
         break;

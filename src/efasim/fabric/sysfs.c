@@ -67,6 +67,8 @@ static const struct {
     { SYS_IB, "ports/1/lid_mask_count",    "1\n" },
     { SYS_IB, "ports/1/cap_mask",          "0x00000000\n" },
     { SYS_IB, "ports/1/link_layer",        "Unspecified\n" },
+    { SYS_IB, "ports/1/hw_counters/lifespan", "10\n" },
+    { SYS_IB, "hw_counters/lifespan",      "10\n" },
     { SYS_PCI, "vendor",                   "0x1d0f\n" },
     { SYS_PCI, "device",                   "0xefa@\n" },
     { SYS_PCI, "subsystem_vendor",         "0x1d0f\n" },
@@ -322,7 +324,7 @@ static int sysfs_create_files(const struct sysfs_dev *dev, unsigned devices)
     }
 
     return sysfs_create_counters(dev, "ports/1/hw_counters/",
-                                 dir_counter_names, DIR_COUNTERS) ||
+                                 dir_counter_names, DIR_PORT_COUNTERS) ||
            sysfs_create_counters(dev, "hw_counters/",
                                  dir_driver_counter_names,
                                  DIR_DRIVER_COUNTERS) ? -1 : 0;

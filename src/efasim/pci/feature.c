@@ -160,7 +160,8 @@ PCI_HANDLER(pci_feature_stats)
           DIR_RDMA_READ_RESP_BYTES, -1, -1 },
         { DIR_RDMA_WRITE_WRS, DIR_RDMA_WRITE_BYTES, DIR_RDMA_WRITE_WR_ERR,
           DIR_RDMA_WRITE_RECV_BYTES, -1, -1 },
-        { -1, -1, -1, DIR_UNRESPONSIVE, -1, -1 },
+        { DIR_RETRANS_BYTES, DIR_RETRANS_PKTS, DIR_RETRANS_TIMEOUTS,
+          DIR_UNRESPONSIVE, DIR_IMPAIRED, -1 },
     };
     unsigned type = cmd->stats.type, i;
     int counter;

@@ -115,6 +115,36 @@ TEST(engine_plan, partition)
     EXPECT_EQ(0, healed.received());
 }
 
+/* The device sends what nobody answers again, ever more seldom, also while it
+ * waits; a read has no payload to send. The peer's device is impaired once. */
+TEST(engine_plan, partition_retransmits)
+{
+    Planned cut("timeout-ms 100\nat 10ms partition 0 1\nat 500ms heal");
+    auto again = [&] {
+        return std::vector<uint64_t>{
+                rig_counter(cut.rig, 0, "retrans_timeout_events"),
+                rig_counter(cut.rig, 0, "retrans_pkts"),
+                rig_counter(cut.rig, 0, "retrans_bytes"),
+                rig_counter(cut.rig, 0, "impaired_remote_conn_events"),
+                rig_counter(cut.rig, 1, "retrans_pkts")};
+    };
+
+    cut.send(1);
+    EXPECT_EQ(0, cut.outcome());
+    cut.pass(10);
+    EXPECT_EQ((std::vector<uint64_t>{0, 0, 0, 0, 0}), again());
+    cut.send(2);
+    cut.pass(50); /* seen at 50 ms: 0.1, 0.2, 0.4, ... 25.6 ms */
+    EXPECT_EQ((std::vector<uint64_t>{9, 9, 900, 1, 0}), again());
+    cut.pass(80);
+    EXPECT_EQ((std::vector<uint64_t>{10, 10, 1000, 1, 0}), again());
+    EXPECT_EQ(13, cut.sent());
+    cut.read(3);
+    cut.pass(120);
+    EXPECT_EQ((std::vector<uint64_t>{20, 20, 1000, 1, 0}), again());
+    EXPECT_EQ(13, cut.sent());
+}
+
 /* It hides a death: what was sent to the process, and what is sent to it later,
  * waits until the partition ends, or times out. */
 TEST(engine_plan, partition_hides_a_death)

@@ -431,6 +431,76 @@ TEST(engine_ud, loss_and_duplication_are_seeded)
     EXPECT_EQ(twice, arrivals("duplicate=0.2 seed=5"));
 }
 
+/* The device sends packets of SRD that are lost again: all arrive, later, once,
+ * and the device that has the data has counted the tries. */
+TEST(engine_request, lost_packets_are_sent_again)
+{
+    static const struct {
+        io_tx_op op;
+        unsigned length, nic; /* whose packets are lost */
+    } cases[] = {{IO_OP_SEND, 100, 0}, {IO_OP_READ, 20000, 1}};
+
+    for (auto &one : cases) {
+        for (const char *knobs : {"", "loss=0.5 seed=5"}) {
+            bool lossy = *knobs != 0;
+            Pair pair(knobs, 0, 1024);
+            unsigned packets = (one.length + 8927) / 8928 * 200, at_once = 0;
+            auto count = [&](unsigned nic, const char *name) {
+                return rig_counter(pair.rig, nic, name);
+            };
+
+            for (unsigned i = 0; i < 200; ++i) {
+                if (one.op == IO_OP_SEND) {
+                    pair.recv(i, one.length);
+                    pair.send(i, one.length);
+                } else {
+                    pair.post(pair.rdma_of(one.op, i, one.length));
+                }
+                rig_settle(pair.rig);
+                at_once += pair.ended(0);
+            }
+            if (!lossy) {
+                EXPECT_EQ(200u, at_once);
+                EXPECT_EQ(0u, count(0, "retrans_pkts") +
+                              count(1, "retrans_pkts"));
+                continue;
+            }
+            EXPECT_LT(at_once, 150u);
+            EXPECT_GT(at_once, 0u);
+            rig_advance(pair.rig, 20 * MS);
+            rig_settle(pair.rig);
+            EXPECT_EQ(200u, at_once + pair.ended(0));
+            EXPECT_NEAR(count(one.nic, "retrans_pkts"), packets, packets / 4);
+            EXPECT_EQ(0u, count(1 - one.nic, "retrans_pkts"));
+            EXPECT_GE(count(one.nic, "retrans_pkts"),
+                      count(one.nic, "retrans_timeout_events"));
+            EXPECT_NEAR(count(one.nic, "retrans_bytes"),
+                        count(one.nic, "retrans_pkts") * one.length * 200. /
+                                packets, 200. * one.length / 4);
+        }
+    }
+}
+
+/* No try of it arrives: the time-out ends it, nobody received it. */
+TEST(engine_request, all_packets_are_lost)
+{
+    for (io_tx_op op : {IO_OP_SEND, IO_OP_READ}) {
+        Pair pair("loss=1 timeout-ms=100");
+
+        pair.recv(1, 100);
+        pair.post(op == IO_OP_SEND ? pair.send_of(1, 100) :
+                                     pair.rdma_of(op, 1, 100));
+        EXPECT_EQ(-1, pair.outcome());
+        for (unsigned i = 0; i < 110; ++i) {
+            rig_advance(pair.rig, MS);
+            rig_progress(pair.rig, 0);
+        }
+        EXPECT_EQ(13, pair.sent());
+        EXPECT_EQ(-1, pair.received());
+        EXPECT_EQ(10u, rig_counter(pair.rig, 0, "retrans_pkts"));
+    }
+}
+
 /* A receiver that does not run: datagrams are lost, the sender goes on. */
 TEST(engine_ud, receiver_does_not_run)
 {

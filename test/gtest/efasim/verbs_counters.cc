@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -33,7 +34,9 @@ TEST(counters, of_messages_and_reads)
 {
     const std::vector<const char*> names = {
         "send_wrs", "send_bytes", "recv_wrs", "recv_bytes", "rdma_read_bytes",
-        "rx_drops", "unresponsive_remote_events",
+        "rx_drops", "unresponsive_remote_events", "retrans_pkts",
+        "retrans_bytes", "retrans_timeout_events",
+        "impaired_remote_conn_events",
     };
     Two two({}, 8192);
     Address nobody = two.b.address();
@@ -50,22 +53,45 @@ TEST(counters, of_messages_and_reads)
     };
 
     nobody.qkey ^= 1;
-    EXPECT_EQ((std::vector<int64_t>{7, 700, 7, 700, 0, 0, 0}), added([&] {
+    EXPECT_EQ((std::vector<int64_t>{7, 700, 7, 700, 0, 0, 0, 0, 0, 0, 0}), added([&] {
         for (unsigned i = 0; i < 7; ++i) {
             two.exchange(100);
         }
     }));
-    EXPECT_EQ((std::vector<int64_t>{0, 0, 0, 0, 4096, 0, 0}), added([&] {
+    EXPECT_EQ((std::vector<int64_t>{0, 0, 0, 0, 4096, 0, 0, 0, 0, 0, 0}), added([&] {
         ASSERT_EQ(0, two.a.read(1, two.ah, two.b.address(),
                                 two.mem.sge(0, 4096),
                                 (uintptr_t)two.mem.data() + 4096,
                                 two.mem.mr->rkey));
         ASSERT_EQ(IBV_WC_SUCCESS, poll_one(two.a.scq).status);
     }));
-    EXPECT_EQ((std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0}), added([&] {
+    EXPECT_EQ((std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}), added([&] {
         ASSERT_EQ(0, two.a.send(9, two.ah, nobody, {two.mem.sge(0, 8)}));
         ASSERT_EQ((uint32_t)ST_BAD_QPN, poll_one(two.a.scq).vendor_err);
     }));
+}
+
+/* The network loses each second packet, nobody is told but by these. */
+TEST(counters, of_packets_sent_again)
+{
+    auto control = (int (*)(const char*, const char*))dlsym(RTLD_DEFAULT,
+                                                            "efasim_control");
+    Two two({}, 8192);
+    int64_t pkts  = of_port(two.dev, "retrans_pkts");
+    int64_t bytes = of_port(two.dev, "retrans_bytes");
+
+    ASSERT_NE(nullptr, control);
+    ASSERT_EQ(0, control("loss", "0.5"));
+    for (unsigned i = 0; i < 50; ++i) {
+        two.exchange(100);
+    }
+    ASSERT_EQ(0, control("loss", "0"));
+    pkts = of_port(two.dev, "retrans_pkts") - pkts;
+    EXPECT_GT(pkts, 20);
+    EXPECT_EQ(100 * pkts, of_port(two.dev, "retrans_bytes") - bytes);
+    EXPECT_EQ(pkts, of_port(two.dev, "retrans_timeout_events"));
+    EXPECT_EQ(0, of_port(two.dev, "unresponsive_remote_events"));
+    EXPECT_EQ(0, counter(two.dev, "hw_counters/mmap_err"));
 }
 
 TEST(counters, of_commands)
