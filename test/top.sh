@@ -111,6 +111,38 @@ top_shows() {
     top_says 'mine' "$server"
 }
 
+# top_network_at LOSS EXPECTED: --top, --counters and the line at the close say what the
+# device sent again; the first of a program that goes on, the others of one that ends.
+top_network_at() {
+    local inside=("$EFASIM" run --fabric "t$$" --loss "$1" --node 1 --)
+    local out=$CHECK_LOG.out words="the network retransmitted $2" port pid
+    export UCX_TLS=srd
+    top_pair --loss "$1" -- -t tag_bw -s 1000 -n 1000000000
+    "${inside[@]}" "$BUILD/bin/srd_info" --top --once >"$out" || fail "--once: $?"
+    grep -Eq "within [1-9.]+ s $words" "$out" || fail "--top: $(cat "$out")"
+    "${inside[@]}" "$BUILD/bin/srd_info" --top --json - >"$CHECK_LOG.json" ||
+        fail "--json: $?"
+    top_says 'len(top["devices"]) == 1 and (a[0] > 0) ==
+        (top["devices"][0]["counters"]["retrans_pkts"] > 0) ==
+        (top["devices"][0]["packets_retransmitted_per_second"] > 0)' "${1#0.}"
+    kill -9 "$(top_pid "${TOP_PIDS[0]}")" "$(top_pid "${TOP_PIDS[1]}")"
+    port=$(random_port)
+    UCX_LOG_LEVEL=info top_start "$out" --loss "$1" --node 0 -- ucx_perftest -p "$port"
+    pid=${TOP_PIDS[-1]}
+    wait_listen "$port" "$pid" || fail "no server: $(cat "$out")"
+    UCX_LOG_LEVEL=info "${inside[@]}" bash -c '"${@:2}" && "$1" --counters 0' - \
+        "$BUILD/bin/srd_info" "$SRDRUN" ucx_perftest -p "$port" 127.0.0.1 -t tag_lat \
+        -n 1000 >"$out.client" 2>&1 || fail "$(tail -n 3 "$out.client")"
+    wait "$pid" || fail "$(tail -n 3 "$out")"
+    [ "$(cat "$out" "$out.client" | grep -Ec "EFA  INFO  .* $words")" = 2 ] &&
+        grep -E "^rdmap0s6 .*; $words" "$out.client" || fail "not both: $words"
+}
+
+top_network() {
+    (top_network_at 0 'no packet$') && (top_network_at 0.2 '[1-9][0-9]* packets ') ||
+        exit 1
+}
+
 # The bytes that a receiver reads by rendezvous.
 top_rma() {
     export UCX_TLS=srd

@@ -6,9 +6,9 @@
 #include "info.h"
 
 #include <command/options.h>
+#include <uct/ib/efa/efa_network.h>
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,27 +45,6 @@ static void counters_folder(const info_t *info, const char *device,
              (device != NULL) ? "/ports/1/hw_counters" : "");
 }
 
-/* By open(), which efasim answers. 0, or -1: it is no counter. */
-static int counters_value(const char *path, uint64_t *value)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    unsigned long long number;
-    char text[32];
-    ssize_t length;
-
-    if (fd < 0) {
-        return -1;
-    }
-    length = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    text[(length > 0) ? length : 0] = '\0';
-    if (sscanf(text, "%llu", &number) != 1) {
-        return -1;
-    }
-    *value = number;
-    return 0;
-}
-
 /* The counters of a device, in the order of their names. 0, or -1: none. */
 static int counters_read(const info_t *info, const char *device,
                          counters_t *counters)
@@ -82,7 +61,8 @@ static int counters_read(const info_t *info, const char *device,
         snprintf(path, sizeof(path), "%s/%.60s", folder, names[i]->d_name);
         if ((counters->count < COUNTERS_MAX) &&
             strcmp(names[i]->d_name, "lifespan") && /* in the kernel's cache */
-            (counters_value(path, &counters->value[counters->count]) == 0)) {
+            (efa_network_number(path,
+                                &counters->value[counters->count]) == 0)) {
             snprintf(counters->name[counters->count++],
                      sizeof(counters->name[0]), "%.39s", names[i]->d_name);
         }
@@ -94,19 +74,51 @@ static int counters_read(const info_t *info, const char *device,
     return (counters->count > 0) ? 0 : -1;
 }
 
+/* NULL: the driver has none of that name. */
+static const uint64_t *counters_find(const counters_t *counters,
+                                     const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < counters->count; ++i) {
+        if (!strcmp(counters->name[i], name)) {
+            return &counters->value[i];
+        }
+    }
+    return NULL;
+}
+
 static uint64_t counters_sum(const counters_t *counters,
                              const char *const names[3])
 {
+    const uint64_t *value;
     uint64_t sum = 0;
-    unsigned i, k;
+    unsigned i;
 
-    for (i = 0; i < counters->count; ++i) {
-        for (k = 0; k < 3; ++k) {
-            sum += strcmp(counters->name[i], names[k]) ? 0 :
-                   counters->value[i];
-        }
+    for (i = 0; i < 3; ++i) {
+        value = counters_find(counters, names[i]);
+        sum  += (value != NULL) ? *value : 0;
     }
     return sum;
+}
+
+/* How much the network retransmitted, if the driver tells. */
+static void counters_show_network(const counters_t *now)
+{
+    char text[EFA_NETWORK_TEXT];
+    const uint64_t *value;
+    efa_network_t network;
+    unsigned i;
+
+    for (i = 0; i < EFA_NETWORK_COUNT; ++i) {
+        value = counters_find(now, efa_network_names[i]);
+        if (value == NULL) {
+            return;
+        }
+        network.value[i] = *value;
+    }
+    efa_network_describe(&network, text);
+    printf("; %s", text);
 }
 
 /* A line of the growth within so many seconds; 0: since the device is there. */
@@ -124,6 +136,7 @@ static void counters_show(info_t *info, const counters_t *now, double seconds)
     if (seconds > 0) {
         printf(" (%.3f MB/s)", (double)received / seconds / 1e6);
     }
+    counters_show_network(now);
     puts("");
     json_object(&info->json, NULL);
     json_text(&info->json, "name", now->device);
@@ -133,7 +146,7 @@ static void counters_show(info_t *info, const counters_t *now, double seconds)
     for (i = 0; i < now->count; ++i) {
         json_count(&info->json, now->name[i], now->value[i]);
         if (info->all) {
-            printf("  %-24s %20llu\n", now->name[i],
+            printf("  %-27s %20llu\n", now->name[i],
                    (unsigned long long)now->value[i]);
         }
     }

@@ -44,16 +44,13 @@ void info_lane_words(const char *lane, char *text, size_t size)
 int info_read(const info_t *info, const char *path, char *text, size_t size)
 {
     char full[PATH_MAX];
-    FILE *file;
     size_t length;
 
     snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
-    file = fopen(full, "re");
-    if (file == NULL) {
+    if (efa_file_read(full, text, size) != 0) {
         return -1;
     }
-    length = fread(text, 1, size - 1, file);
-    fclose(file);
+    length = strlen(text);
     while ((length > 0) && (text[length - 1] == '\n')) {
         --length;
     }

@@ -41,6 +41,7 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/ucx.c \
 	src/tools/top/headline.c src/tools/top/headline.h \
 	src/tools/top/keys.c src/tools/top/keys.h \
+	src/tools/top/network.c src/tools/top/network.h \
 	src/tools/top/pages.c src/tools/top/pages.h \
 	src/tools/top/show.c src/tools/top/show.h \
 	src/tools/top/top.c src/tools/top/top.h \
@@ -64,6 +65,7 @@ srd_info_module = $(patsubst %,src/uct/ib/%.o,\
 	efa/lib_libuct_srd_so_0-efa_direct_test \
 	efa/lib_libuct_srd_so_0-efa_gid \
 	efa/lib_libuct_srd_so_0-efa_gpu \
+	efa/lib_libuct_srd_so_0-efa_network \
 	efa/lib_libuct_srd_so_0-efa_promise \
 	efa/lib_libuct_srd_so_0-efa_qp \
 	efa/lib_libuct_srd_so_0-efa_queue \

@@ -54,9 +54,9 @@ static const option_row_t rows[] = {
 
     {.name = "counters", .arg = "[=SECONDS]", .usual = "1", .at = AT(counters),
      .is_report = 1,
-     .help = "Show how many bytes each EFA of this host moved within so many "
-             "seconds, for all programs; 0: since it is there. --all: each "
-             "counter"},
+     .help = "Show how many bytes each EFA of this host moved, and its network "
+             "retransmitted, within so many seconds, for all programs; 0: "
+             "since it is there. --all: each counter"},
     {.name = "map", .arg = "[=export]", .usual = "text", .at = AT(map),
      .is_report = 1,
      .help = "Show the EFAs nearest to each GPU, or else an equal share for "
@@ -117,9 +117,10 @@ static const option_row_t rows[] = {
     {.help = "Live view of peers that stall processes"},
     {.name = "top", .at = AT(top), .is_report = 1,
      .help = "Show, live, this user's processes on this host: which process "
-             "waits for which peer, how long, for what, and the traffic with "
-             "each peer. Keys sort the peers: s stalls, o oldest, b bytes, "
-             "m messages, r receiver-not-ready, l lost, d depth; q quits"},
+             "waits for which peer, how long, for what, the traffic with each "
+             "peer, and how much the network retransmits. Keys sort the "
+             "peers: s stalls, o oldest, b bytes, m messages, r receiver-not-"
+             "ready, l lost, d depth; q quits"},
     {.name = "once", .at = AT(view.once), .needs = "top",
      .help = "Show one page, after about 2 s, and end"},
     {.name = "interval", .arg = "SECONDS", .at = AT(view.interval),

@@ -13,6 +13,7 @@
 #include "redirect.h"
 #include "state.h"
 
+#include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"
 
 #include <errno.h>
@@ -104,8 +105,9 @@ static int preload_open_counter(const char *path)
     if (fabric == NULL) {
         return -1;
     }
-    if (fabric_counter(fabric, dir_nic_of(node[5] - '0', device), name,
-                       &value) == 0) {
+    if ((fabric_process_check_size(sizeof(text)) == 0) &&
+        (fabric_counter(fabric, dir_nic_of(node[5] - '0', device), name,
+                        &value) == 0)) {
         snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
         fd = drv_memfd("hw_counter", MFD_CLOEXEC);
         if ((fd >= 0) && (pwrite(fd, text, strlen(text), 0) < 0)) {

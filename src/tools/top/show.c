@@ -134,6 +134,7 @@ void show_text(const view_t *view, const char *headline, unsigned lines)
     if (view->pages->count == 0) {
         return;
     }
+    used += network_show(view->network);
     used += show_waits(view, lines / 2, used);
     printf("%-26s %5s %7s %6s %6s %6s %6s %5s %6s %5s %8s %6s\n", "PEER",
            "RANK", "QPN", "OUT/s", "IN/s", "B/s", "BLOCK", "RNR", "LOST",
@@ -210,7 +211,7 @@ static void show_json_waits(json_t *json, const view_t *view)
 static void show_json_interfaces(json_t *json, const view_t *view)
 {
     const pages_one_t *one;
-    unsigned           i, k;
+    unsigned           i;
 
     json_array(json, "interfaces");
     for (i = 0; i < view->pages->count; ++i) {
@@ -228,11 +229,8 @@ static void show_json_interfaces(json_t *json, const view_t *view)
         json_count(json, "endpoints", one->page.peers);
         json_count(json, "endpoints_stalled", one->page.stuck);
         json_count(json, "looks", one->page.looks);
-        json_object(json, "counters");
-        for (k = 0; k < BASE_COUNTER_LAST; ++k) {
-            json_count(json, show_counters[k], one->page.counters[k]);
-        }
-        json_end_object(json);
+        json_counts(json, "counters", show_counters, one->page.counters,
+                    BASE_COUNTER_LAST);
         json_end_object(json);
     }
     json_end_array(json);
@@ -248,4 +246,5 @@ void show_json(json_t *json, const view_t *view, const char *headline)
     show_json_waits(json, view);
     show_json_peers(json, view);
     show_json_interfaces(json, view);
+    network_json(json, view->network);
 }

@@ -119,7 +119,8 @@ static int top_no_proc(void)
 }
 
 /* Reads all pages and shows them. The status of the program. */
-static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
+static int top_once(const top_args_t *args, pages_t *before, network_t *network,
+                    keys_t *keys)
 {
     pages_t pages;
     view_t  view;
@@ -130,7 +131,8 @@ static int top_once(const top_args_t *args, pages_t *before, keys_t *keys)
         return top_no_proc();
     }
     *before = pages;
-    if ((view_make(&view, before) != 0) ||
+    network_read(network);
+    if ((view_make(&view, before, network) != 0) ||
         (headline_make(&view, headline) != 0)) {
         fprintf(stderr, "srd_info: --top: out of memory\n");
         view_free(&view);
@@ -174,17 +176,20 @@ static double top_interval(const top_args_t *args)
 /* Shows page after page until the end. */
 static int top_loop(const top_args_t *args, pages_t *pages, int ms)
 {
-    int    once  = args->once ||
-                   ((args->json != NULL) && (args->interval == NULL));
-    int    found = pages->count > 0, status = 0;
-    keys_t keys;
+    int       once  = args->once ||
+                      ((args->json != NULL) && (args->interval == NULL));
+    int       found = pages->count > 0, status = 0;
+    network_t network;
+    keys_t    keys;
 
+    memset(&network, 0, sizeof(network));
+    network_read(&network);
     keys_open(&keys, !once && (args->json == NULL));
     if (found) {
         keys_wait(&keys, TOP_SETTLE_MS);
     }
     while (!keys.quit) {
-        status = top_once(args, pages, &keys);
+        status = top_once(args, pages, &network, &keys);
         found |= pages->count > 0;
         if (once || (status != 0)) {
             break;

@@ -230,7 +230,7 @@ static unsigned view_collect(const pages_t *pages, view_ref_t *refs,
     return count;
 }
 
-int view_make(view_t *view, const pages_t *pages)
+int view_make(view_t *view, const pages_t *pages, const network_t *network)
 {
     size_t              most = (size_t)pages->count * BASE_TOP_ROWS + 1;
     view_ref_t         *refs = calloc(most, sizeof(*refs));
@@ -239,7 +239,8 @@ int view_make(view_t *view, const pages_t *pages)
     int                 status = -1;
 
     memset(view, 0, sizeof(*view));
-    view->pages = pages;
+    view->pages   = pages;
+    view->network = network;
     view->peers = calloc(most, sizeof(*view->peers));
     view->waits = calloc(most, sizeof(*view->waits));
     if ((refs != NULL) && (sorted != NULL) && (view->peers != NULL) &&

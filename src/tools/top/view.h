@@ -3,6 +3,7 @@
 #ifndef TOP_VIEW_H_
 #define TOP_VIEW_H_
 
+#include "network.h"
 #include "pages.h"
 
 #define VIEW_HOST 64
@@ -34,6 +35,7 @@ typedef struct view_wait {
 
 typedef struct view {
     const pages_t *pages;
+    const network_t *network;
     view_peer_t   *peers;
     unsigned       peer_count;
     view_wait_t   *waits; /* oldest first */
@@ -41,8 +43,8 @@ typedef struct view {
     double         sent, received, bytes; /* of all peers, per second */
 } view_t;
 
-/* Makes a view of the pages, which must outlive it. 0, or -1: out of memory. */
-int  view_make(view_t *view, const pages_t *pages);
+/* Makes a view of both, which must outlive it. 0, or -1: out of memory. */
+int  view_make(view_t *view, const pages_t *pages, const network_t *network);
 void view_free(view_t *view);
 
 typedef enum view_order {

@@ -21,6 +21,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_md.c src/uct/ib/efa/efa_md.h \
 	src/uct/ib/efa/efa_memh.c src/uct/ib/efa/efa_mr_priv.h \
 	src/uct/ib/efa/efa_mr.c src/uct/ib/efa/efa_mr.h \
+	src/uct/ib/efa/efa_network.c src/uct/ib/efa/efa_network.h \
 	src/uct/ib/efa/efa_promise.c src/uct/ib/efa/efa_promise.h \
 	src/uct/ib/efa/efa_qp.c src/uct/ib/efa/efa_qp.h \
 	src/uct/ib/efa/efa_speed.c src/uct/ib/efa/efa_speed.h \

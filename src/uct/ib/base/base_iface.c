@@ -21,6 +21,7 @@
 #include "base_vfs.h"
 
 #include <uct/ib/efa/efa_direct_test.h>
+#include <uct/ib/efa/efa_network.h>
 #include <uct/ib/efa/efa_random.h>
 
 #include <stdlib.h>
@@ -322,6 +323,21 @@ static void base_iface_cancel_all(base_iface_t *iface)
     }
 }
 
+/* SRD retransmits beneath us. */
+static void base_iface_report_network(base_iface_t *iface)
+{
+    const char   *device = base_iface_md(iface)->device->name;
+    efa_network_t network;
+    char          text[EFA_NETWORK_TEXT];
+
+    if (host_log_is_enabled(iface->super.host, UCS_LOG_LEVEL_INFO) &&
+        (efa_network_read(device, &network) == 0)) {
+        efa_network_describe(&network, text);
+        host_info(iface->super.host, "%s: for all programs, since the driver "
+                  "was loaded, %s", device, text);
+    }
+}
+
 static void base_iface_report_close(base_iface_t *iface)
 {
     flow_counters_t counters;
@@ -344,6 +360,8 @@ static void base_iface_report_close(base_iface_t *iface)
                   (unsigned long)counters.timeouts,
                   (unsigned long)counters.fast_resends,
                   (unsigned long)counters.acks_alone);
+    } else {
+        base_iface_report_network(iface);
     }
 }
 

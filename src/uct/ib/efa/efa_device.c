@@ -32,7 +32,7 @@ const char *efa_memlock_text(char *buffer, size_t size)
     return buffer;
 }
 
-static const char *efa_sysfs_root(void)
+const char *efa_sysfs_root(void)
 {
     const char *root = getenv("SYSFS_PATH"); /* as libibverbs does */
 
@@ -41,15 +41,19 @@ static const char *efa_sysfs_root(void)
 
 int efa_file_read(const char *path, char *buffer, size_t size)
 {
-    FILE  *file = fopen(path, "re");
-    size_t length;
+    int     fd   = open(path, O_RDONLY | O_CLOEXEC);
+    size_t  used = 0;
+    ssize_t length;
 
-    if (file == NULL) {
+    if (fd < 0) {
         return -1;
     }
-    length         = fread(buffer, 1, size - 1, file);
-    buffer[length] = '\0';
-    fclose(file);
+    do {
+        length = read(fd, buffer + used, size - 1 - used);
+        used  += (length > 0) ? (size_t)length : 0;
+    } while (length > 0);
+    buffer[used] = '\0';
+    close(fd);
     return 0;
 }
 

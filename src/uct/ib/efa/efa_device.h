@@ -94,6 +94,9 @@ void efa_device_close(efa_device_t *device);
 /* The limit on locked memory as text, for messages: "64 KiB", "unlimited". */
 const char *efa_memlock_text(char *buffer, size_t size);
 
+/* Where sysfs is: "/sys", if the environment does not say another place. */
+const char *efa_sysfs_root(void);
+
 /* The contents of a file, cut off after `size` - 1 bytes. 0, or -1 when it
  * cannot be opened. */
 int efa_file_read(const char *path, char *buffer, size_t size);
