@@ -29,7 +29,7 @@ static int cntr_is_there(const struct drv_cmd *cmd)
 int drv_cntr_caps(struct drv_cmd *cmd)
 {
     uint32_t max = SIM_MAX_CNTR, ops = SIM_CNTR_KNOWN;
-    uint64_t max_value = UINT64_MAX;
+    uint64_t max_value = SIM_MAX_CNTR_VALUE;
 
     if (!cntr_is_there(cmd)) {
         return -EOPNOTSUPP;

@@ -49,6 +49,7 @@ int sim_cntr_destroy(struct sim_cntr *cntr)
 
 void sim_cntr_set(struct sim_cntr *cntr, int is_error, uint64_t value)
 {
+    value                &= SIM_MAX_CNTR_VALUE;
     cntr->value[is_error] = value;
     cntr->dev->ops->mem_write(cntr->dev->env, cntr->addr[is_error], &value,
                               sizeof(value));
