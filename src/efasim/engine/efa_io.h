@@ -31,7 +31,7 @@ struct io_tx_meta {
     uint16_t length;    /* inline: bytes; else: number of buffers */
     uint32_t imm;
     uint16_t ah;
-    uint8_t  ctrl3;     /* processing hints (rdma-core >= 60) */
+    uint8_t  ctrl3;     /* processing hints (rdma-core 64) */
     uint8_t  reserved;
     uint32_t qkey;
     uint8_t  reserved2[6];
