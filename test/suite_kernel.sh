@@ -109,7 +109,8 @@ answers_of() {
 }
 
 faults() {
-    guest_checks guest_faults.sh 5 --function efa2 --function efa2
+    guest_checks guest_faults.sh 6 --function efa2 --function efa2 \
+        --efapci --loss=0.2
 }
 
 # Two guests on one fabric. In the middle their device stands still for 6 s, so

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# In the guest, whose devices are two efa2: processes that are killed, a device
-# that is removed, a driver that is unloaded.
+# In the guest, whose devices are two efa2 on a lossy network: packets that are sent
+# again, processes that are killed, a device that is removed, a driver that is unloaded.
 # shellcheck source=test/kernel/guest_lib.sh
 . /srd/guest_lib.sh
 place=$(basename "$(readlink -f /sys/class/infiniband/efa_0/device)")
@@ -107,6 +107,7 @@ again() {
         "$B/bin/srdrun" ucx_perftest -t tag_lat -s 1000 -n 50 -w 0 127.0.0.1
 }
 
+moved retransmits efa_0 retrans_pkts 1 again
 for check in killed unplugged again unloaded again; do
     rm -f /tmp/*.log
     if "$check"; then
