@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "efa_md.h"
+#include <ucp_hooks/host.h>
 
 /*
  * Remote keys. The key of memory with one registration is the device's. Memory
