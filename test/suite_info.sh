@@ -495,6 +495,7 @@ suite_run() {
     ci && check top_hostile 90 top_hostile
     ci && check top_many 30 top_many
     check top_network 60 top_network
+    check top_rnr 30 top_rnr
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
     ci && check top_keys 60 top_keys

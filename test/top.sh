@@ -7,7 +7,9 @@
 TOP_PIDS=()
 
 # top_pair NODE_OPTIONS... -- ARGUMENT...: ucx_perftest on two nodes, which goes on
-# until the check ends; the processes of both are TOP_PIDS, the server's first.
+# until the check ends; the processes of both are TOP_PIDS, the server's first. The
+# client's node has the options of TOP_CLIENT, too.
+TOP_CLIENT=()
 top_pair() {
     local sim=() port
     while [ "$1" != -- ]; do sim+=("$1"); shift; done
@@ -17,7 +19,7 @@ top_pair() {
     port=$(random_port)
     top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- ucx_perftest -p "$port"
     wait_listen "$port" "${TOP_PIDS[0]}" || fail "no server: $(cat "$CHECK_LOG.server")"
-    top_start "$CHECK_LOG.client" "${sim[@]}" --node 1 -- ucx_perftest \
+    top_start "$CHECK_LOG.client" "${sim[@]}" "${TOP_CLIENT[@]}" --node 1 -- ucx_perftest \
         -p "$port" 127.0.0.1 "$@"
     until grep -q '^\[thread 0\]' "$CHECK_LOG.client"; do # a second of it
         kill -0 "${TOP_PIDS[1]}" || fail "no client: $(cat "$CHECK_LOG.client")"
@@ -151,6 +153,20 @@ top_rma() {
     top_says 'max(peer["bytes_per_second"] for peer in top["peers"]) > 1e6'
     top_says 'mine[0]["counters"]["rma_posted"] > 10' \
         "$(top_pid "${TOP_PIDS[0]}")"
+}
+
+# A receiver without buffers for half of what comes, which reads all the same: ranks
+# that wait for its buffers, most of the time, are stalled by it.
+top_rnr() {
+    export UCX_TLS=srd
+    TOP_CLIENT=(--inject send:10:0.5)
+    OMPI_COMM_WORLD_RANK=7 top_pair -- -t tag_bw -s 2000 -n 1000000000
+    top_becomes 'any(wait["stalled"] and wait["pid"] == a[0] and
+            wait["wants"].endswith("receiver\x27s buffers") for wait in top["waits"]) and
+        any(cause.endswith(f" receiver\x27s buffers: rank 7, process {a[1]} works")
+            for cause in top["causes"] if " stalls 1 rank, waiting for " in cause) and
+        max(peer["receiver_not_ready"] for peer in top["peers"]) > 0.5' \
+        "$(top_pid "${TOP_PIDS[1]}")" "$(top_pid "${TOP_PIDS[0]}")"
 }
 
 top_off() {
@@ -343,8 +359,9 @@ top_sleeper() {
     wait "$job" || fail "mpi_check: $(tail -n 3 "$CHECK_LOG.mpi")"
 }
 
-# top_names HEADLINE HOW OPTION...: six ranks, or RANKS, hang in this way (test/apps/mpi_hang.c)
-# amidst an all-to-all, and the first line is, in a while, of this pattern.
+# top_names CAUSE HOW OPTION...: six ranks, or RANKS, hang in this way (test/apps/mpi_hang.c)
+# amidst an all-to-all, and the first line is, in a while, of this pattern. Where AND
+# is set, a line is of that pattern, and the last rank is stopped then.
 top_names() {
     local want=$1 how=$2 ranks=${RANKS-6} job last
     shift 2
@@ -352,7 +369,7 @@ top_names() {
     EFASIM_OPTIONS=(--timeout-ms 600000 "$@")
     TOP_PIDS=()
     rm -f "$CHECK_LOG.out" # of the job before
-    (openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_hang" "$how") >"$CHECK_LOG.out" 2>&1 &
+    (openmpi "$ranks" 1 "${TLS-srd,self}" "$BUILD/test/mpi_hang" "$how") >"$CHECK_LOG.out" 2>&1 &
     job=$!
     trap 'kill -9 "${TOP_PIDS[@]}" 2>/dev/null; kill $job 2>/dev/null' EXIT
     until grep -qs '^hangs$' "$CHECK_LOG.out"; do
@@ -362,16 +379,18 @@ top_names() {
     top_json
     mapfile -t TOP_PIDS < <(python3 -c '
 import json, sys
-print(*(one["pid"] for one in sorted(
-    (one for one in json.load(sys.stdin)["interfaces"] if one["program"] == "mpi_hang"),
-    key=lambda one: -one["rank"])), sep="\n")' <"$CHECK_LOG.json")
+ranks = {one["rank"]: one["pid"] for one in json.load(sys.stdin)["interfaces"]
+         if one["program"] == "mpi_hang"}
+print(*(pid for _, pid in sorted(ranks.items(), reverse=True)), sep="\n")' <"$CHECK_LOG.json")
     [ ${#TOP_PIDS[@]} = "$ranks" ] || fail "$how: ${#TOP_PIDS[@]} processes"
     last=${TOP_PIDS[0]}
     [ "$how" != stop ] || kill -STOP "$last"
-    until top_json && grep -aqE "\"headline\": \"${want/PID/$last}" "$CHECK_LOG.json"; do
+    until top_json && grep -aqE "\"headline\": \"${want/PID/$last}" "$CHECK_LOG.json" &&
+        grep -aqE "^ +\"${AND-}" "$CHECK_LOG.json"; do
         kill -0 "$job" || fail "$how: it ended: $(tail -n 5 "$CHECK_LOG.out")"
+        [ -z "${AND-}" ] || ! grep -aqE "^ +\"$AND" "$CHECK_LOG.json" || kill -STOP "$last"
     done
-    grep -a '"headline"' "$CHECK_LOG.json"
+    sed -n '/"headline"/,/\]/p' "$CHECK_LOG.json"
     kill -9 "${TOP_PIDS[@]}"
     wait "$job"
     trap - EXIT
@@ -386,10 +405,13 @@ top_hangs() {
     top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; last traffic' loop
     top_names 'rank 5 .process PID, mpi_hang. sleeps; last traffic' sleep
     top_names 'rank 5 .process PID, mpi_hang. computes, outside of UCX; 1 rank waits;' buffers
-    top_names '6 ranks poll, and nothing has moved for .*not sent, or not received' send
+    TLS=srd,ud,self \
+        top_names '6 ranks poll, and nothing has moved for .*not sent, or not received' send
     top_names 'the network to rank 5 on .* does not answer: [2-5] ranks have waited' cut \
         --plan "$plan"
     echo 'after 1000 partition 0 1' >"$plan"
+    AND='the network between rank [01] on .* and rank [01] on .* is cut' \
+        top_names 'rank 5 .process PID, mpi_hang. is stopped' cut --plan "$plan"
     RANKS=2 top_names 'the network between rank [01] on .* and rank [01] on .* is cut' cut \
         --plan "$plan"
 }

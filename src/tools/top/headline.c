@@ -10,19 +10,41 @@
  * as programs do. */
 #define HEADLINE_IDLE 1.0
 
-/* Processes that polled for so many seconds in vain hang, s. */
-#define HEADLINE_QUIET 3.0
-
 /* Ranks of a host that are named at most. */
 #define HEADLINE_RANKS 4
 
-/* A process: the worst state of its interfaces. */
+/* A process in a bad state, and those like it that nobody waits for. */
 typedef struct headline_process {
     const pages_one_t *one; /* any of its pages */
-    view_state_t       state;
-    double             idle; /* seconds since its last traffic */
-    int                is_awaited;
+    unsigned           awaited, more;
+    char               waiters[48];
 } headline_process_t;
+
+/* Begins a line, which is empty; the last if all are taken. */
+static char *headline_line(headline_t *headline)
+{
+    if (headline->count == HEADLINE_LINES) {
+        ++headline->more;
+        return NULL;
+    }
+    headline->line[headline->count][0] = '\0';
+    return headline->line[headline->count++];
+}
+
+/* Appends to the line, if there is one, as far as it has room. */
+static __attribute__((format(printf, 2, 3))) void
+headline_add(char *text, const char *format, ...)
+{
+    size_t  used = (text == NULL) ? 0 : strlen(text);
+    va_list arguments;
+
+    if (text == NULL) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(text + used, HEADLINE_LENGTH - used, format, arguments);
+    va_end(arguments);
+}
 
 static int headline_by_pid(const pages_one_t *a, const pages_one_t *b)
 {
@@ -72,151 +94,160 @@ static unsigned headline_waiters(const view_wait_t **waits, unsigned waits_len,
     return count;
 }
 
-/* The process whose pages begin with number `*next`, which is moved on. */
-static headline_process_t headline_process(const pages_t *pages, unsigned *next)
+/* Whether its state alone makes others wait. */
+static int headline_is_bad(const pages_one_t *one)
 {
-    const pages_one_t *one     = &pages->list[*next];
-    headline_process_t process = {.one   = one,
-                                  .state = view_state(one),
-                                  .idle  = one->idle + one->age};
+    view_state_t state = view_state(one);
 
-    while ((++*next < pages->count) && (one[1].pid == one->pid)) {
-        ++one;
-        if (view_state(one) > process.state) {
-            process.one   = one;
-            process.state = view_state(one);
-        }
-        if (one->idle + one->age < process.idle) {
-            process.idle = one->idle + one->age;
-        }
-    }
-    return process;
+    return (state >= VIEW_AWAY) &&
+           ((state != VIEW_SLEEPS) || (one->quiet > HEADLINE_IDLE));
 }
 
-/* Which is worse: the one that others wait for, then by state. */
-static int headline_order(const headline_process_t *a,
-                          const headline_process_t *b)
+/* The worst first: those that others wait for, by state, by silence. */
+static int headline_compare_processes(const void *first, const void *second)
 {
-    return (a->is_awaited != b->is_awaited) ? a->is_awaited - b->is_awaited :
-                                              (int)a->state - (int)b->state;
+    const headline_process_t *a = first, *b = second;
+    int                       order = (b->awaited > 0) - (a->awaited > 0);
+
+    if (order == 0) {
+        order = (int)view_state(b->one) - (int)view_state(a->one);
+    }
+    return (order != 0) ? order : (a->one->quiet < b->one->quiet) -
+                                          (a->one->quiet > b->one->quiet);
 }
 
-static void headline_say(const headline_process_t *worst, unsigned more,
-                         const char *waiters, char *text)
+static void
+headline_say(headline_t *headline, const headline_process_t *process)
 {
-    char rank[32] = "", others[32] = "";
+    const pages_one_t *one  = process->one;
+    char              *text = headline_line(headline);
 
-    if (worst->one->page.rank >= 0) {
-        snprintf(rank, sizeof(rank), "rank %d (", worst->one->page.rank);
+    if (one->page.rank >= 0) {
+        headline_add(text, "rank %d (process %ld, ", one->page.rank, one->pid);
+    } else {
+        headline_add(text, "process %ld (", one->pid);
     }
-    if (more > 0) {
-        snprintf(others, sizeof(others), ", and %u more", more);
+    headline_add(text, "%s) %s", one->page.program, view_does(one));
+    if (process->more > 0) {
+        headline_add(text, ", and %u more", process->more);
     }
-    snprintf(text, HEADLINE_LENGTH,
-             "%sprocess %ld%s%s) %s%s%s; last traffic %.1f s ago", rank,
-             worst->one->pid, (rank[0] != '\0') ? ", " : " (",
-             worst->one->page.program, view_does(worst->one), others, waiters,
-             worst->idle);
+    headline_add(text, "%s; last traffic %.1f s ago", process->waiters,
+                 one->quiet);
 }
 
-/* The processes that poll while nothing moves, of ranks alone if there are any.
- */
-static unsigned headline_count_pollers(const view_t *view, int ranks,
-                                       double *idle)
+/* The next process behind `one`, NULL first; NULL: there is none. */
+static const pages_one_t *
+headline_next(const view_t *view, const pages_one_t *one)
 {
-    headline_process_t process;
-    unsigned           next = 0, count = 0;
+    const pages_one_t *end  = view->pages->list + view->pages->count;
+    const pages_one_t *next = (one == NULL) ? view->pages->list : one + 1;
 
-    *idle = -1;
-    while (next < view->pages->count) {
-        process = headline_process(view->pages, &next);
-        if ((process.state == VIEW_POLLS) &&
-            (process.idle > HEADLINE_QUIET) &&
-            (!ranks || (process.one->page.rank >= 0))) {
-            ++count;
-            *idle = ((*idle < 0) || (process.idle < *idle)) ? process.idle :
-                                                              *idle;
+    while ((one != NULL) && (next < end) && (next->pid == one->pid)) {
+        ++next;
+    }
+    return (next < end) ? next : NULL;
+}
+
+/* The processes that poll while nothing moves, of ranks alone if asked for. */
+static unsigned
+headline_pollers(const view_t *view, int ranks, double *quiet)
+{
+    const pages_one_t *one   = NULL;
+    unsigned           count = 0;
+
+    *quiet = 0;
+    while ((one = headline_next(view, one)) != NULL) {
+        if ((view_state(one) == VIEW_POLLS) &&
+            (!ranks || (one->page.rank >= 0))) {
+            *quiet = ((count++ == 0) || (one->quiet < *quiet)) ? one->quiet :
+                                                                 *quiet;
         }
     }
     return count;
 }
 
-static unsigned headline_pollers(const view_t *view)
-{
-    double idle;
-
-    return headline_count_pollers(view, 0, &idle);
-}
-
 /* Nobody waits for the network, and nothing moves. */
-static void headline_program(const view_t *view, char *text)
+static void headline_program(const view_t *view, headline_t *headline)
 {
-    double   idle;
-    unsigned count = headline_count_pollers(view, 1, &idle);
+    double   quiet;
+    unsigned count = headline_pollers(view, 1, &quiet);
     int      ranks = count > 0;
     char     pollers[32];
 
     if (!ranks) {
-        count = headline_count_pollers(view, 0, &idle);
+        count = headline_pollers(view, 0, &quiet);
     }
-    if (count < 2) {
-        return;
+    if (count >= 2) {
+        headline_count(pollers, count, ranks);
+        headline_add(headline_line(headline),
+                     "%s poll, and nothing has moved for %.1f s: what they "
+                     "wait for was not sent, or not received, by the program",
+                     pollers, quiet);
     }
-    headline_count(pollers, count, ranks);
-    snprintf(text, HEADLINE_LENGTH,
-             "%s poll, and nothing has moved for %.1f s: what they wait for "
-             "was not sent, or not received, by the program", pollers, idle);
 }
 
-/* `waits` are room for all waits. */
-static void headline_worst(const view_t *view, const view_wait_t **waits,
-                           char *text)
+/* Adds a process; of those that sleep or compute, and that nobody waits for, one
+ * stands for all. Returns the new number of processes. */
+static unsigned
+headline_put(headline_process_t *list, unsigned count,
+             const headline_process_t *one)
 {
-    headline_process_t process, worst = {NULL, VIEW_POLLS, 0, 0};
-    unsigned           count = 0, more = 0, next = 0, i;
-    int                order, is_rank, is_quiet = headline_pollers(view) > 0;
-    char               waiters[48], most[48] = "";
+    view_state_t state = view_state(one->one);
+    unsigned     i;
 
-    for (i = 0; i < view->wait_count; ++i) {
-        if ((view->waits[i].local != NULL) &&
-            (view->waits[i].local->pid != view->waits[i].who->pid)) {
-            waits[count++] = &view->waits[i];
+    for (i = 0; (one->awaited == 0) && (state <= VIEW_SLEEPS) && (i < count);
+         ++i) {
+        if ((list[i].awaited == 0) && (view_state(list[i].one) == state)) {
+            ++list[i].more;
+            if (one->one->quiet > list[i].one->quiet) {
+                list[i].one = one->one;
+            }
+            return count;
         }
     }
-    qsort(waits, count, sizeof(*waits), headline_compare_waits);
-    while (next < view->pages->count) {
-        process = headline_process(view->pages, &next);
-        if (process.state < VIEW_AWAY) {
-            continue;
-        }
-        process.is_awaited = headline_waiters(waits, count, process.one,
-                                              waiters) > 0;
-        is_rank = process.one->page.rank >= 0;
-        if ((process.state == VIEW_SLEEPS) &&
-            ((!process.is_awaited && !(is_quiet && is_rank)) ||
-             (process.idle < HEADLINE_IDLE))) {
-            continue;
-        }
-        if ((process.state == VIEW_AWAY) && !process.is_awaited && !is_quiet) {
-            continue;
-        }
-        order = headline_order(&process, &worst);
-        more  = (order == 0) ? more + 1 : (order > 0) ? 0 : more;
-        if ((order > 0) || ((order == 0) && (process.idle > worst.idle))) {
-            worst = process;
-            memcpy(most, waiters, sizeof(most));
-        }
-    }
-    if (worst.one != NULL) {
-        headline_say(&worst, more, most, text);
-    }
+    list[count] = *one;
+    return count + 1;
 }
 
-/* Its receiver does not read, or has no buffers, for most of a second. */
+/* `waits` are sorted. -1: out of memory. */
+static int headline_processes(const view_t *view, const view_wait_t **waits,
+                              unsigned waits_len, headline_t *headline)
+{
+    headline_process_t *list = calloc(view->pages->count + 1, sizeof(*list));
+    headline_process_t  process = {NULL, 0, 0, ""};
+    double              quiet;
+    unsigned            count = 0, i;
+    int                 in_vain = headline_pollers(view, 0, &quiet) > 0;
+
+    if (list == NULL) {
+        return -1;
+    }
+    while ((process.one = headline_next(view, process.one)) != NULL) {
+        process.awaited = headline_waiters(waits, waits_len, process.one,
+                                           process.waiters);
+        if (headline_is_bad(process.one) &&
+            ((process.awaited > 0) ||
+             (view_state(process.one) > VIEW_SLEEPS) ||
+             (in_vain && ((process.one->page.rank >= 0) ||
+                          (view_state(process.one) < VIEW_SLEEPS))))) {
+            count = headline_put(list, count, &process);
+        }
+    }
+    qsort(list, count, sizeof(*list), headline_compare_processes);
+    for (i = 0; i < count; ++i) {
+        headline_say(headline, &list[i]);
+    }
+    free(list);
+    return 0;
+}
+
+/* Its receiver does not read, or has no buffers, for most of a second, which no
+ * line on a process or the network tells. */
 static int headline_is_stalled(const view_wait_t *wait)
 {
-    return view_is_stalled(wait->row) ||
-           (wait->row->refused > BASE_TOP_SHARE / 2);
+    return view_is_stalled(wait->row) && !view_is_unanswered(wait) &&
+           !headline_is_bad(wait->who) &&
+           ((wait->local == NULL) || !headline_is_bad(wait->local));
 }
 
 static int headline_by_host(const view_wait_t *a, const view_wait_t *b)
@@ -284,18 +315,6 @@ headline_most(const view_wait_t **waits, unsigned count,
     return most;
 }
 
-/* Appends to the line, as far as it has room. */
-static __attribute__((format(printf, 2, 3))) void
-headline_add(char *text, const char *format, ...)
-{
-    size_t  used = strlen(text);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text + used, HEADLINE_LENGTH - used, format, arguments);
-    va_end(arguments);
-}
-
 /* "rank 5 on HOST", or the host alone. */
 static void headline_add_place(char *text, int rank, const char *host)
 {
@@ -305,24 +324,38 @@ static void headline_add_place(char *text, int rank, const char *host)
     headline_add(text, "%s", host);
 }
 
-/* The host that stalls most processes, why, and its peers that do: their ranks;
- * if it is a single one, also its process and state. */
-static void headline_stalls(const view_t *view, const view_wait_t **waits,
-                            unsigned count, char *text)
+/* Takes the waits out that this one explains: those for the same subject and
+ * those of the peer itself. Returns how many are left. */
+static unsigned
+headline_explain(const view_wait_t **waits, unsigned count,
+                 int (*by_subject)(const view_wait_t*, const view_wait_t*),
+                 const view_wait_t *one)
 {
-    headline_most_t    most = headline_most(waits, count, headline_by_host);
+    unsigned left = 0, i;
+
+    for (i = 0; i < count; ++i) {
+        if ((by_subject(waits[i], one) != 0) &&
+            ((one->local == NULL) || (waits[i]->who->pid != one->local->pid))) {
+            waits[left++] = waits[i];
+        }
+    }
+    return left;
+}
+
+/* Each host that stalls processes, why, and its peers that do: their ranks; if it
+ * is a single one, also its process and state. */
+static void headline_stalls(const view_t *view, const headline_most_t *most,
+                            char *text)
+{
     const view_peer_t *peer = NULL, *one;
     unsigned           peers = 0, named = 0, i;
 
-    if (most.wait == NULL) {
-        return;
-    }
-    headline_add(text, "%s stalls %s, waiting for %s", most.wait->host,
-                 most.number, view_reason(most.wait));
+    headline_add(text, "%s stalls %s, waiting for %s", most->wait->host,
+                 most->number, view_reason(most->wait));
     for (i = 0; i < view->peer_count; ++i) {
         one = &view->peers[i];
-        if (((one->stalls > 0) || (one->refused > 0.5)) &&
-            !strcmp(one->host, most.wait->host)) {
+        if ((one->stalls > 0) && !strcmp(one->host, most->wait->host) &&
+            ((one->local == NULL) || !headline_is_bad(one->local))) {
             if ((one->rank >= 0) && (named < HEADLINE_RANKS)) {
                 headline_add(text, "%s rank %d", (named++ == 0) ? ":" : ",",
                              one->rank);
@@ -356,22 +389,20 @@ static int headline_is_mutual(const view_wait_t **waits, unsigned count,
     return 0;
 }
 
-/* The peer that most processes get no answer from. */
-static void
-headline_network(const view_wait_t **waits, unsigned count, char *text)
+/* A peer that processes get no answer from. */
+static void headline_network(const view_wait_t **waits, unsigned count,
+                             const headline_most_t *most, char *text)
 {
-    headline_most_t    most = headline_most(waits, count, headline_by_peer);
-    const view_wait_t *one  = most.wait;
+    const view_wait_t *one = most->wait;
     double             age = 0;
     unsigned           i;
 
-    if (one == NULL) {
-        return;
-    }
     for (i = 0; i < count; ++i) {
-        age = (waits[i]->row->age > age) ? waits[i]->row->age : age;
+        if (headline_by_peer(waits[i], one) == 0) {
+            age = (waits[i]->row->age > age) ? waits[i]->row->age : age;
+        }
     }
-    if ((most.processes == 1) && headline_is_mutual(waits, count, one)) {
+    if ((most->processes == 1) && headline_is_mutual(waits, count, one)) {
         headline_add(text, "the network between ");
         headline_add_place(text, one->who->page.rank, one->who->page.host);
         headline_add(text, " and ");
@@ -383,8 +414,8 @@ headline_network(const view_wait_t **waits, unsigned count, char *text)
     headline_add(text, "the network to ");
     headline_add_place(text, one->rank, one->host);
     headline_add(text, " does not answer: %s %s waited, up to %.1f s, for "
-                 "completions; it is cut, or that host is down", most.number,
-                 (most.processes == 1) ? "has" : "have", age / 1000);
+                 "completions; it is cut, or that host is down", most->number,
+                 (most->processes == 1) ? "has" : "have", age / 1000);
 }
 
 /* Puts those waits into `waits`, sorted, for which `is_one` holds; how many. */
@@ -403,29 +434,52 @@ static unsigned headline_pick(const view_t *view, const view_wait_t **waits,
     return count;
 }
 
-int headline_make(const view_t *view, char text[HEADLINE_LENGTH])
+/* A wait of one process of this host for another. */
+static int headline_is_local(const view_wait_t *wait)
+{
+    return (wait->local != NULL) && (wait->local->pid != wait->who->pid);
+}
+
+static int headline_fill(const view_t *view, const view_wait_t **waits,
+                         headline_t *headline)
+{
+    headline_most_t most;
+    unsigned        count = headline_pick(view, waits, headline_is_local,
+                                          headline_compare_waits);
+
+    if (headline_processes(view, waits, count, headline) != 0) {
+        return -1;
+    }
+    count = headline_pick(view, waits, view_is_unanswered,
+                          headline_compare_peers);
+    while ((count > 0) && (headline->more == 0)) {
+        most = headline_most(waits, count, headline_by_peer);
+        headline_network(waits, count, &most, headline_line(headline));
+        count = headline_explain(waits, count, headline_by_peer, most.wait);
+    }
+    count = headline_pick(view, waits, headline_is_stalled,
+                          headline_compare_hosts);
+    while ((count > 0) && (headline->more == 0)) {
+        most = headline_most(waits, count, headline_by_host);
+        headline_stalls(view, &most, headline_line(headline));
+        count = headline_explain(waits, count, headline_by_host, most.wait);
+    }
+    if (headline->count == 0) {
+        headline_program(view, headline);
+    }
+    return 0;
+}
+
+int headline_make(const view_t *view, headline_t *headline)
 {
     const view_wait_t **waits = calloc(view->wait_count + 1, sizeof(*waits));
-    unsigned            count;
+    int                 status;
 
-    text[0] = '\0';
+    headline->count = headline->more = 0;
     if (waits == NULL) {
         return -1;
     }
-    headline_worst(view, waits, text);
-    if (text[0] == '\0') {
-        count = headline_pick(view, waits, view_is_unanswered,
-                              headline_compare_peers);
-        headline_network(waits, count, text);
-    }
-    if (text[0] == '\0') {
-        count = headline_pick(view, waits, headline_is_stalled,
-                              headline_compare_hosts);
-        headline_stalls(view, waits, count, text);
-    }
-    if (text[0] == '\0') {
-        headline_program(view, text);
-    }
+    status = headline_fill(view, waits, headline);
     free(waits);
-    return 0;
+    return status;
 }

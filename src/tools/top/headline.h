@@ -5,15 +5,22 @@
 #include "view.h"
 
 #define HEADLINE_LENGTH 256
+#define HEADLINE_LINES  10
+
+typedef struct headline {
+    char     line[HEADLINE_LINES][HEADLINE_LENGTH];
+    unsigned count; /* of lines; 0: no cause is known */
+    unsigned more;  /* causes without a line */
+} headline_t;
 
 /*
- * One line on the worst state known: a process that is stopped; that does not
- * answer; that sleeps while others wait for it, or, as a rank, while others
- * poll in vain; else the network, or the host that stalls most processes. One
- * that others wait for comes first; that without traffic for longest stands for
- * others in its state. Empty: nothing of that. To be called before view_merge.
- * 0, or -1: out of memory.
+ * The causes known, one a line, the worst first: a process that is stopped; that
+ * does not answer; that sleeps, or computes, while others wait for it or, a rank,
+ * while others poll in vain; then the network; then a host that stalls processes
+ * without any of this. A process that others wait for comes before those that
+ * nobody waits for. If there is no cause: that the program itself must be it. To
+ * be called before view_merge. 0, or -1: out of memory.
  */
-int headline_make(const view_t *view, char text[HEADLINE_LENGTH]);
+int headline_make(const view_t *view, headline_t *headline);
 
 #endif

@@ -187,7 +187,7 @@ static void pages_of(pages_of_t *one, long pid, const pages_t *pages,
                      const pages_t *before)
 {
     const pages_one_t *last;
-    double             awake;
+    double             elapsed, awake, delay;
     unsigned           i;
 
     one->pid   = pid;
@@ -199,12 +199,13 @@ static void pages_of(pages_of_t *one, long pid, const pages_t *pages,
         last = &before->list[i];
         if ((last->pid == pid) && (last->ticks <= one->ticks) &&
             (before->when < pages->when)) {
-            awake = (double)(one->ticks - last->ticks) * 1e9 /
-                    (double)sysconf(_SC_CLK_TCK);
-            if (one->delay > last->delay) {
-                awake += (double)(one->delay - last->delay);
-            }
-            one->awake = awake / (double)(pages->when - before->when);
+            elapsed = (double)(pages->when - before->when);
+            awake   = (double)(one->ticks - last->ticks) * 1e9 /
+                      (double)sysconf(_SC_CLK_TCK);
+            delay   = (double)one->delay - (double)last->delay;
+            /* less: of one that sleeps, after its timers */
+            awake     += (delay > elapsed / 2) ? delay : 0;
+            one->awake = awake / elapsed;
             return;
         }
     }
@@ -214,11 +215,35 @@ static void pages_times(pages_one_t *one, const pages_t *pages)
 {
     uint64_t written = one->page.written;
 
-    one->idle = (double)(written - one->page.moved) / 1e9;
-    one->away = (double)(written - one->page.progressed) / 1e9;
-    one->age  = (written < pages->when) ?
-                        (double)(pages->when - written) / 1e9 :
-                        0;
+    one->age   = (written < pages->when) ?
+                         (double)(pages->when - written) / 1e9 :
+                         0;
+    one->idle  = (double)(written - one->page.moved) / 1e9 + one->age;
+    one->quiet = one->idle;
+    one->away  = (double)(written - one->page.progressed) / 1e9;
+}
+
+static double pages_least(double first, double second)
+{
+    return (first < second) ? first : second;
+}
+
+/* Tells each page of a process, the last `count`, what all of them say. */
+static void pages_share(pages_one_t *list, unsigned count)
+{
+    pages_one_t least = list[0];
+    unsigned    i;
+
+    for (i = 1; i < count; ++i) {
+        least.age   = pages_least(least.age, list[i].age);
+        least.quiet = pages_least(least.quiet, list[i].quiet);
+        least.away  = pages_least(least.away, list[i].away);
+    }
+    for (i = 0; i < count; ++i) {
+        list[i].age   = least.age;
+        list[i].quiet = least.quiet;
+        list[i].away  = least.away;
+    }
 }
 
 /* Clears the rates of a stale page. */
@@ -325,6 +350,9 @@ static void pages_process(pages_t *pages, const pages_t *before, long pid)
         }
     }
     closedir(dir);
+    if (found > 0) {
+        pages_share(pages->list + pages->count - found, found);
+    }
 }
 
 int pages_read(pages_t *pages, pages_t *before)

@@ -23,9 +23,11 @@ typedef struct pages_one {
     uint64_t        delay;  /* ns that its threads waited for a processor */
     double          awake;  /* processors that it used or waited for since the
                                last reading; less than 0: unknown */
-    double          age;    /* seconds since the page was written */
-    double          idle;   /* seconds without traffic before that */
-    double          away;   /* likewise, without a call of progress */
+    double          idle;   /* seconds since traffic of this interface */
+    double          age;    /* of the process's youngest page, s */
+    double          quiet;  /* seconds since traffic of any of its interfaces */
+    double          away;   /* between a call of progress for any of them and
+                               the page, s: UCX progresses none without use */
 } pages_one_t;
 
 typedef struct pages {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOW_WAITS 20 /* lines of waits, the oldest */
+#define SHOW_WAITS 20 /* lines of causes and waits, these the oldest first */
 
 static const char *const show_counters[BASE_COUNTER_LAST] = BASE_COUNTER_NAMES;
 
@@ -73,11 +73,12 @@ static unsigned show_room(unsigned count, unsigned lines, unsigned used)
     return (lines > used) ? lines - used : 0;
 }
 
-/* At most SHOW_WAITS. Returns the number of lines. */
-static unsigned show_waits(const view_t *view, unsigned lines, unsigned used)
+/* At most SHOW_WAITS with the causes above. Returns the number of lines. */
+static unsigned show_waits(const view_t *view, unsigned causes, unsigned lines,
+                           unsigned used)
 {
-    unsigned count = (view->wait_count < SHOW_WAITS) ? view->wait_count :
-                                                       SHOW_WAITS;
+    unsigned most  = SHOW_WAITS - causes;
+    unsigned count = (view->wait_count < most) ? view->wait_count : most;
     unsigned part  = show_room(count, lines, used), i;
 
     for (i = 0; i < part; ++i) {
@@ -103,22 +104,41 @@ static void show_process(const pages_one_t *one)
            show_number((double)counters[BASE_COUNTER_RECEIVED], received),
            show_number((double)counters[BASE_COUNTER_STALLS], stalls),
            show_number((double)(counters[BASE_COUNTER_NOT_READY]), refused),
-           view_does(one), one->idle + one->age);
+           view_does(one), one->idle);
 }
 
-void show_text(const view_t *view, const char *headline, unsigned lines)
+/* The causes, or why there is none. Returns how many lines, more than `lines` (0:
+ * no limit) by at most one. */
+static unsigned show_causes(const view_t *view, const headline_t *headline,
+                            unsigned lines)
 {
-    unsigned used = 4, part, i;
+    unsigned part = show_room(headline->count, lines, 0);
+    unsigned more = headline->more + headline->count - part, i;
+
+    for (i = 0; i < part; ++i) {
+        printf("%s\n", headline->line[i]);
+    }
+    if (more > 0) {
+        printf("at least %u more causes\n", more);
+    }
+    if (headline->count > 0) {
+        return part + (more > 0);
+    }
+    puts((view->pages->count == 0) ?
+                 "no process of yours uses this module now: it has just "
+                 "begun, or ended, or is another user's; or it runs without "
+                 "srdrun, or with UCX_EFA_TOP=n" :
+         (view->wait_count > 0) ? "no cause is known yet for the waits below" :
+                                  "no process is stalled by a peer");
+    return 1;
+}
+
+void show_text(const view_t *view, const headline_t *headline, unsigned lines)
+{
+    unsigned causes = show_causes(view, headline, lines / 4);
+    unsigned used   = 3 + causes, part, i;
     char     sent[16], received[16], bytes[16];
 
-    printf("%s\n", (headline[0] != '\0') ? headline :
-                   (view->pages->count == 0) ?
-                   "no process of yours uses this module now: it has just "
-                   "begun, or ended, or is another user's; or it runs without "
-                   "srdrun, or with UCX_EFA_TOP=n" :
-                   (view->wait_count > 0) ?
-                   "no cause is known yet for the waits below" :
-                   "no process is stalled by a peer");
     printf("%u interfaces, %u peers: %s messages/s out, %s messages/s in, "
            "%sB/s\n",
            view->pages->count, view->peer_count, show_number(view->sent, sent),
@@ -126,8 +146,8 @@ void show_text(const view_t *view, const char *headline, unsigned lines)
            show_number(view->bytes, bytes));
     if (view->pages->left_out > 0) {
         printf("%u interfaces more are not read: %u of a process and %u in all "
-               "are, as far as there are descriptors (ulimit -n); the first "
-               "line knows nothing of them\n", view->pages->left_out,
+               "are, as far as there are descriptors (ulimit -n); the lines "
+               "above know nothing of them\n", view->pages->left_out,
                PAGES_PROCESS, PAGES_MAX);
         ++used;
     }
@@ -135,7 +155,7 @@ void show_text(const view_t *view, const char *headline, unsigned lines)
         return;
     }
     used += network_show(view->network);
-    used += show_waits(view, lines / 2, used);
+    used += show_waits(view, causes, lines / 2, used);
     printf("%-26s %5s %7s %6s %6s %6s %6s %5s %6s %5s %8s %6s\n", "PEER",
            "RANK", "QPN", "OUT/s", "IN/s", "B/s", "BLOCK", "RNR", "LOST",
            "DEPTH", "OLDEST s", "STALLS");
@@ -225,7 +245,7 @@ static void show_json_interfaces(json_t *json, const view_t *view)
         json_text(json, "device", one->page.device);
         json_count(json, "qpn", one->page.qpn);
         json_text(json, "does", view_does(one));
-        json_number(json, "moved_seconds_ago", one->idle + one->age);
+        json_number(json, "moved_seconds_ago", one->idle);
         json_count(json, "endpoints", one->page.peers);
         json_count(json, "endpoints_stalled", one->page.stuck);
         json_count(json, "looks", one->page.looks);
@@ -236,9 +256,17 @@ static void show_json_interfaces(json_t *json, const view_t *view)
     json_end_array(json);
 }
 
-void show_json(json_t *json, const view_t *view, const char *headline)
+void show_json(json_t *json, const view_t *view, const headline_t *headline)
 {
-    json_text(json, "headline", (headline[0] != '\0') ? headline : NULL);
+    unsigned i;
+
+    json_text(json, "headline",
+              (headline->count > 0) ? headline->line[0] : NULL);
+    json_array(json, "causes");
+    for (i = 0; i < headline->count; ++i) {
+        json_text(json, NULL, headline->line[i]);
+    }
+    json_end_array(json);
     json_number(json, "messages_out_per_second", view->sent);
     json_number(json, "messages_in_per_second", view->received);
     json_number(json, "bytes_per_second", view->bytes);

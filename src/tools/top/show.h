@@ -2,15 +2,16 @@
 #ifndef TOP_SHOW_H_
 #define TOP_SHOW_H_
 
-#include "view.h"
+#include "headline.h"
 
 #include <command/json.h>
 
-/* Prints a view as text of at most `lines` lines (0: no limit), under its
- * headline (headline.h). */
-void show_text(const view_t *view, const char *headline, unsigned lines);
+/* Prints a view as text of at most `lines` lines (0: no limit), under the causes
+ * of what waits. */
+void show_text(const view_t *view, const headline_t *headline,
+                unsigned lines);
 
 /* Writes the whole view as members of the JSON object that is open. */
-void show_json(json_t *json, const view_t *view, const char *headline);
+void show_json(json_t *json, const view_t *view, const headline_t *headline);
 
 #endif

@@ -51,7 +51,7 @@ static void top_more_files(void)
 /* Writes it beside the file, in whose place it then is at once: no collector
  * ever sees half of it. The status of the program. */
 static int top_json_in(int folder, const char *last, const view_t *view,
-                       const char *headline, const char *path)
+                       const headline_t *headline, const char *path)
 {
     char        name[NAME_MAX + 8];
     struct stat info;
@@ -80,7 +80,7 @@ static int top_json_in(int folder, const char *last, const view_t *view,
     return status != 0;
 }
 
-static int top_json_file(const view_t *view, const char *headline,
+static int top_json_file(const view_t *view, const headline_t *headline,
                          const char *path)
 {
     const char *last;
@@ -95,7 +95,8 @@ static int top_json_file(const view_t *view, const char *headline,
     return status;
 }
 
-static int top_json(const view_t *view, const char *headline, const char *path)
+static int top_json(const view_t *view, const headline_t *headline,
+                    const char *path)
 {
     json_t json;
     int    fd;
@@ -122,10 +123,10 @@ static int top_no_proc(void)
 static int top_once(const top_args_t *args, pages_t *before, network_t *network,
                     keys_t *keys)
 {
-    pages_t pages;
-    view_t  view;
-    char    headline[HEADLINE_LENGTH];
-    int     status = 0;
+    pages_t    pages;
+    view_t     view;
+    headline_t headline;
+    int        status = 0;
 
     if (pages_read(&pages, before) != 0) {
         return top_no_proc();
@@ -133,18 +134,18 @@ static int top_once(const top_args_t *args, pages_t *before, network_t *network,
     *before = pages;
     network_read(network);
     if ((view_make(&view, before, network) != 0) ||
-        (headline_make(&view, headline) != 0)) {
+        (headline_make(&view, &headline) != 0)) {
         fprintf(stderr, "srd_info: --top: out of memory\n");
         view_free(&view);
         return 1;
     }
     view_sort(&view, keys->order);
     if (args->json != NULL) {
-        status = top_json(&view, headline, args->json);
+        status = top_json(&view, &headline, args->json);
     } else {
         view_merge(&view);
         keys_page(keys);
-        show_text(&view, headline, keys_lines(keys));
+        show_text(&view, &headline, keys_lines(keys));
         status = (fflush(stdout) != 0) || ferror(stdout);
         if ((status != 0) && (errno != EPIPE)) {
             fprintf(stderr, "srd_info: --top: not all was printed: %s; make "

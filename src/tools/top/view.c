@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define VIEW_LONG 0.1  /* shortest wait that is shown, s */
-#define VIEW_AWAY_S  3.0 /* without progress: longer than two looks, s */
+#define VIEW_QUIET 3.0 /* without traffic, or without progress: longer than two
+                          looks, s */
 #define VIEW_NET_S   2.0 /* a device that answers does so before, s */
 #define VIEW_IDLE 0.02 /* of a processor used or wanted: less "sleeps" */
 
@@ -24,7 +25,8 @@ typedef struct view_ref {
 
 int view_is_stalled(const base_top_row_t *row)
 {
-    return row->blocked > BASE_TOP_SHARE / 2;
+    return (row->blocked > BASE_TOP_SHARE / 2) ||
+           (row->refused > BASE_TOP_SHARE / 2);
 }
 
 static int view_compare_id(const uint8_t *gid, uint32_t qpn,
@@ -71,10 +73,10 @@ view_state_t view_state(const pages_one_t *one)
     if ((one->awake >= 0) && (one->awake < VIEW_IDLE)) {
         return VIEW_SLEEPS;
     }
-    if (one->away > VIEW_AWAY_S) {
+    if (one->away > VIEW_QUIET) {
         return VIEW_AWAY;
     }
-    return (one->idle < 1) ? VIEW_WORKS : VIEW_POLLS;
+    return (one->quiet < VIEW_QUIET) ? VIEW_WORKS : VIEW_POLLS;
 }
 
 const char *view_does(const pages_one_t *one)
@@ -86,10 +88,8 @@ const char *view_does(const pages_one_t *one)
                                         [VIEW_SLEEPS]  = "sleeps",
                                         [VIEW_SILENT]  = "does not answer",
                                         [VIEW_STOPPED] = "is stopped"};
-    view_state_t             state   = view_state(one);
 
-    return ((state == VIEW_POLLS) && (one->awake < 0)) ? "moves nothing" :
-                                                         words[state];
+    return words[view_state(one)];
 }
 
 int view_is_unanswered(const view_wait_t *wait)
@@ -117,7 +117,8 @@ const char *view_reason(const view_wait_t *wait)
             [FLOW_LOOK_SENT]   = "completions",
             [FLOW_LOOK_FAILED] = "nothing: it failed"};
 
-    return words[wait->row->wait];
+    return words[(wait->row->refused > BASE_TOP_SHARE / 2) ?
+                         FLOW_LOOK_RNR : wait->row->wait];
 }
 
 static void view_peer_begin(view_peer_t *peer, const base_top_row_t *row,

@@ -85,8 +85,8 @@ int view_is_unanswered(const view_wait_t *wait);
 /* A short description of the state of a process, such as "sleeps". */
 const char *view_does(const pages_one_t *one);
 
-/* Whether this row's process waited for this row's peer to read for more than
- * half of the last second. */
+/* Whether this row's process waited for this row's peer to read, or for buffers
+ * of it, for more than half of the last second. */
 int view_is_stalled(const base_top_row_t *row);
 
 #endif

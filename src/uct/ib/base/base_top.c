@@ -207,8 +207,9 @@ static const char *base_top_start(base_top_t *top)
     base_top_names(top);
     top->second.began = efa_clock();
     top->second.moved = top->second.began;
-    top->next.written = top->second.began;
-    top->next.moved   = top->second.began;
+    top->next.written    = top->second.began;
+    top->next.moved      = top->second.began;
+    top->next.progressed = top->second.began;
     base_top_write(top); /* before it has endpoints */
     base_top_set_timer(top, BASE_TOP_SECOND);
     status = host->async_set_event_handler(UCS_ASYNC_MODE_THREAD_MUTEX,
