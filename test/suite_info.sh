@@ -285,11 +285,15 @@ ucx() {
     clean_environment
     need python3
     local libucp name
-    mkdir -p "$DIR"/{none,unknown}
+    mkdir -p "$DIR"/{none,unknown,mixed}
     echo 'no library' >"$DIR/none/libucp.so.0"
     inside LD_LIBRARY_PATH="$DIR/none" :
     verdict FAIL UCX 'no UCX can be opened'
     libucp=$(ldconfig -p | awk '/libucp\.so\.0 / { print $NF; exit }')
+    # the newer of two: it wants what the other has not
+    sed s/uct_worker_create/uct_worker_better/g "$libucp" >"$DIR/mixed/libucp.so.0"
+    inside LD_LIBRARY_PATH="$DIR/mixed" :
+    verdict FAIL UCX "mixed: $DIR/mixed/libucp.so.0 of one, /.*/libuc.* of another .*_better"
     for name in ucp uct ucs ucm; do
         cp "$(dirname "$libucp")/lib$name.so.0" "$DIR/unknown/" || exit 1
     done

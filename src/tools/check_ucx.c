@@ -3,6 +3,7 @@
 #include "info.h"
 #include "probe_ucx.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,55 @@ enum {
     SPARING_MINOR = 18 /* from here on its ib module leaves EFA devices alone */
 };
 
+/* Finds a file of UCX and one in another folder in the loader's list of what
+ * libucp needs, "NAME => PATH (ADDRESS)". 0: all are of one, or untold. */
+static int check_mixed(char one[PATH_MAX], char other[PATH_MAX])
+{
+    FILE *list = popen("LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$LD_PRELOAD:"
+                       "libucp.so.0 exec true 2>&-", "re");
+    char  line[PATH_MAX + 64], path[PATH_MAX], *name;
+    int   found = 0;
+
+    one[0] = '\0';
+    while ((list != NULL) && !found &&
+           (fgets(line, sizeof(line), list) != NULL)) {
+        name = strstr(line, "=> /");
+        if ((strncmp(line, "\tlibuc", 6) != 0) || (name == NULL)) {
+            continue;
+        }
+        name += strlen("=> ");
+        name[strcspn(name, " ")] = '\0';
+        if (realpath(name, path) == NULL) {
+            continue;
+        }
+        name = strrchr(path, '/');
+        if (one[0] == '\0') {
+            memcpy(one, path, sizeof(path));
+        } else if (strncmp(one, path, (size_t)(name - path) + 1) ||
+                   (strchr(one + (name - path) + 1, '/') != NULL)) {
+            memcpy(other, path, sizeof(path));
+            found = 1;
+        }
+    }
+    if (list != NULL) {
+        pclose(list);
+    }
+    return found;
+}
+
 static int check_version(info_t *info)
 {
     const probe_t *probe = &info->direct;
+    char one[PATH_MAX], other[PATH_MAX];
 
+    if ((probe->major == 0) && check_mixed(one, other)) {
+        info_report(info, INFO_FAIL, "UCX",
+                    "look at LD_LIBRARY_PATH, and at wheels and environment "
+                    "modules: all of UCX has to be of one",
+                    "two UCX are mixed: %s of one, %s of another (%s)", one,
+                    other, probe->error);
+        return -1;
+    }
     if (probe->major == 0) {
         info_report(info, INFO_FAIL, "UCX",
                     "install UCX (Debian: libucx0), or set LD_LIBRARY_PATH to "

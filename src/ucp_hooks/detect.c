@@ -108,6 +108,7 @@ typedef struct versions {
     int      minor; /* by symbols */
     int      has_ucp;
     unsigned ucp_major, ucp_minor;
+    const char *ucp_path;
     char     supported[32]; /* a range of minors */
 } versions_t;
 
@@ -115,10 +116,9 @@ static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
 {
     if (v->has_ucp && (v->ucp_minor >= DETECT_OLDEST)) {
         detect_refuse(detected,
-                      "libucp says UCX %u.%u, but libuct is older than 1.%u, "
-                      "probably two installations are mixed: check "
-                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor,
-                      DETECT_OLDEST);
+                      "it is older than UCX 1.%u, and %s says UCX %u.%u: two "
+                      "installations are mixed: look at LD_LIBRARY_PATH",
+                      DETECT_OLDEST, v->ucp_path, v->ucp_major, v->ucp_minor);
     } else if (v->has_ucp) {
         detect_refuse(detected,
                       "UCX %u.%u is too old (supported: UCX %s): update UCX",
@@ -189,9 +189,9 @@ static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
         return versions_refuse_older(v, detected);
     } else if (v->has_ucp && ((int)v->ucp_minor != v->minor)) {
         detect_refuse(detected,
-                      "libucp says UCX %u.%u, the symbols of libuct say 1.%d, "
-                      "probably two installations are mixed: check "
-                      "LD_LIBRARY_PATH", v->ucp_major, v->ucp_minor, v->minor);
+                      "its symbols say UCX 1.%d, and %s says UCX %u.%u: two "
+                      "installations are mixed: look at LD_LIBRARY_PATH",
+                      v->minor, v->ucp_path, v->ucp_major, v->ucp_minor);
     } else {
         return 0;
     }
@@ -204,7 +204,8 @@ void ucx_detect(const ucx_found_t *uct, ucx_detected_t *detected)
 
     snprintf(v.supported, sizeof(v.supported), "1.%u to 1.%u", DETECT_OLDEST,
              DETECT_NEWEST);
-    v.has_ucp = ucx_find_ucp_version(uct, &v.ucp_major, &v.ucp_minor) == 0;
+    v.has_ucp = ucx_find_ucp_version(uct, &v.ucp_major, &v.ucp_minor,
+                                     &v.ucp_path) == 0;
     v.minor   = detect_by_symbols(uct->handle);
 
     if (!versions_refuse(&v, detected)) {

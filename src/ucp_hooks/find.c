@@ -159,7 +159,7 @@ static int same_uct(void *handle, const ucx_found_t *uct)
 }
 
 int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
-                         unsigned *minor)
+                         unsigned *minor, const char **path)
 {
     names_t names = {.part = "libucp"};
     void (*get_version)(unsigned *major, unsigned *minor, unsigned *release);
@@ -169,13 +169,13 @@ int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
     dl_iterate_phdr(names_add, &names);
     for (i = 0; (i < names.count) && (ret != 0); ++i) {
         void *handle = dlopen(names.paths[i], RTLD_LAZY | RTLD_NOLOAD);
-        void *symbol;
+        void *symbol, *base;
 
         if (handle == NULL) {
             continue;
         }
         symbol = dlsym(handle, "ucp_get_version");
-        if ((symbol != NULL) && same_uct(handle, uct)) {
+        if ((object_of(symbol, &base, path) == 0) && same_uct(handle, uct)) {
             memcpy(&get_version, &symbol, sizeof(get_version));
             get_version(major, minor, &release);
             ret = 0;

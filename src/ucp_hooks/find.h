@@ -34,10 +34,11 @@ int ucx_find_for_caller(const void *caller, ucx_found_t *found);
 
 /*
  * Version of the libucp that works on @uct: *major and *minor from its
- * ucp_get_version(). 0, or -1: no loaded libucp uses this libuct.
+ * ucp_get_version(); *path is its file, valid while it is loaded. 0, or -1: no
+ * loaded libucp uses this libuct.
  */
 int ucx_find_ucp_version(const ucx_found_t *uct, unsigned *major,
-                         unsigned *minor);
+                         unsigned *minor, const char **path);
 
 /*
  * Address of the data object @name as its own library in the tree of @handle

@@ -186,8 +186,8 @@ static void headline_program(const view_t *view, headline_t *headline)
     }
 }
 
-/* Adds a process; of those that sleep or compute, and that nobody waits for, one
- * stands for all. Returns the new number of processes. */
+/* Adds a process; of those that sleep or compute, and that nobody waits for,
+ * one stands for all. Returns the new number of processes. */
 static unsigned
 headline_put(headline_process_t *list, unsigned count,
              const headline_process_t *one)
@@ -342,7 +342,7 @@ headline_explain(const view_wait_t **waits, unsigned count,
     return left;
 }
 
-/* Each host that stalls processes, why, and its peers that do: their ranks; if it
+/* A host that stalls processes, why, and its peers that do: their ranks; if it
  * is a single one, also its process and state. */
 static void headline_stalls(const view_t *view, const headline_most_t *most,
                             char *text)

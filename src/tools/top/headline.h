@@ -14,12 +14,12 @@ typedef struct headline {
 } headline_t;
 
 /*
- * The causes known, one a line, the worst first: a process that is stopped; that
- * does not answer; that sleeps, or computes, while others wait for it or, a rank,
- * while others poll in vain; then the network; then a host that stalls processes
- * without any of this. A process that others wait for comes before those that
- * nobody waits for. If there is no cause: that the program itself must be it. To
- * be called before view_merge. 0, or -1: out of memory.
+ * The causes known, one a line, the worst first: a process that is stopped;
+ * that does not answer; that sleeps, or computes, while others wait for it or,
+ * a rank, while others poll in vain; then the network; then a host that stalls
+ * processes without any of this. A process that others wait for comes before
+ * those that nobody waits for. If there is no cause: that the program itself
+ * must be it. To be called before view_merge. 0, or -1: out of memory.
  */
 int headline_make(const view_t *view, headline_t *headline);
 

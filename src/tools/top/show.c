@@ -107,8 +107,8 @@ static void show_process(const pages_one_t *one)
            view_does(one), one->idle);
 }
 
-/* The causes, or why there is none. Returns how many lines, more than `lines` (0:
- * no limit) by at most one. */
+/* The causes, or why there is none. Returns how many lines, more than `lines`
+ * (0: no limit) by at most one. */
 static unsigned show_causes(const view_t *view, const headline_t *headline,
                             unsigned lines)
 {

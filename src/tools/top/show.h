@@ -6,8 +6,8 @@
 
 #include <command/json.h>
 
-/* Prints a view as text of at most `lines` lines (0: no limit), under the causes
- * of what waits. */
+/* Prints a view as text of at most `lines` lines (0: no limit), under the
+ * causes of what waits. */
 void show_text(const view_t *view, const headline_t *headline,
                 unsigned lines);
 

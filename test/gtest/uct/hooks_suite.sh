@@ -281,9 +281,9 @@ if $CC -x c -c -o "$tmp/probe.o" /dev/null 2>/dev/null; then
     refused too-new-bare "-DFAKE_MINOR=0" "-DFAKE_UCP=$next" \
         "UCX 1\.$next is newer .*, and looks like none of these: .*$"
     refused mixed "-DFAKE_MINOR=13" "-DFAKE_UCP=18" \
-        "libucp says UCX 1\.18, the symbols of libuct say 1\.13, .*$"
+        "its symbols say UCX 1\.13, and .*/mixed/libucp.so.0 says UCX 1\.18: two .*$"
     refused mixed-old "-DFAKE_MINOR=0" "-DFAKE_UCP=14" \
-        "libucp says UCX 1\.14, but libuct is older than 1\.13, .*$"
+        "it is older than UCX 1\.13, and .*/libucp.so.0 says UCX 1\.14: two .*$"
     refused gap "-DFAKE_MINOR=18 -DFAKE_GAP" "-DFAKE_UCP=18" \
         "the exported symbols match no UCX release, .*$"
     refused wrong-sizes "-DFAKE_MINOR=13 -DFAKE_BAD_SIZE" "-DFAKE_UCP=13" \
