@@ -34,20 +34,21 @@ python() {
     clean_environment
     need /usr/bin/python3
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers want their runtime first"
-    local info=("$BUILD/bin/srd_info" --python=/usr/bin/python3)
+    local advised info=("$BUILD/bin/srd_info" --python=/usr/bin/python3)
     export UCX_TLS=srd,tcp,sm
     WORDS=("$SRDRUN" "${info[@]}")
     python_says 0 'no package of this .* brings a UCX; the system' \
         '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on' '^1 of 1 over'
     WORDS=("${info[@]}")
     python_says 1 'not loaded by this python' '^  module +serves it' \
-        '^  to other hosts tcp on' '^0 of 1 over .*put srdrun'
+        '^  to other hosts tcp on' "^0 of 1 over .*: start it as 'srdrun /.*/python3', or set"
+    advised=$(sed -n 's/^0 of 1 .*, or set PYTHONPATH=//p' "$OUT")
     python_package
     WORDS=("$SRDRUN" "${info[@]}")
     python_says 0 '^package brings 1.2$' 'UCX .* in .*/libucp-0123abcd.so.0.0.0$' \
         '^  to other hosts srd on' '^1 of 1 over the EFA'
     UCX_TLS=tcp python_says 1 '^  module +serves it' '^  to other hosts tcp on'
-    PYTHONPATH=$BUILD/lib/python:$PYTHONPATH
+    PYTHONPATH=$advised:$PYTHONPATH
     WORDS=("${info[@]}")
     python_says 0 '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on'
     SIM=(--refuse-open)

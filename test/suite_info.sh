@@ -276,6 +276,10 @@ system() {
     verdict warn 'GPU memory' 'this kernel or libibverbs registers no dma-bufs'
     UCX_EFA_DMABUF=n inside : --sysroot="$DIR/open"
     verdict warn 'GPU memory' 'UCX_EFA_DMABUF=n forbids dma-bufs'
+    SIM=(--gpus 2)
+    inside :
+    SIM=()
+    verdict warn 'GPU memory' '2 GPUs, '
     gpu amd 0x1002 amdgpu
     inside : --sysroot="$DIR/amd"
     ! grep 'neither peer memory' "$OUT" || fail "peer memory was not seen"

@@ -68,16 +68,16 @@ static function_t *function_add(const info_t *info, const char *address,
                                 function_t *functions, unsigned *count)
 {
     function_t *function = &functions[*count];
-    char path[PATH_MAX];
+    char path[PATH_MAX], full[PATH_MAX];
 
     if (*count == GPU_FUNCTIONS_MAX) {
         return NULL;
     }
     snprintf(function->address, sizeof(function->address), "%.15s", address);
-    snprintf(path, sizeof(path), "%.3000s/sys/bus/pci/devices/%.64s",
-             info->sysroot, address);
-    if (realpath(path, function->path) == NULL) {
-        snprintf(function->path, sizeof(function->path), "%s", path);
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.64s", address);
+    info_path(info, path, full);
+    if (realpath(full, function->path) == NULL) {
+        snprintf(function->path, sizeof(function->path), "%s", full);
     }
     ++*count;
     return function;
@@ -112,8 +112,7 @@ static void functions_find(const info_t *info, functions_t *all)
     int i, count;
 
     memset(all, 0, sizeof(*all));
-    snprintf(path, sizeof(path), "%.4000s/sys/bus/pci/devices",
-             info->sysroot);
+    info_path(info, "/sys/bus/pci/devices", path);
     count = scandir(path, &entries, NULL, alphasort);
     for (i = 0; i < count; ++i) {
         if (entries[i]->d_name[0] != '.') {
@@ -196,13 +195,16 @@ static int has_peer_memory(const info_t *info, const functions_t *all)
     return 0;
 }
 
+/* The driver exports dma-bufs; so does the one that efasim emulates. */
 static int driver_is_open(const info_t *info)
 {
     char text[256];
 
-    return (info_read(info, "/proc/driver/nvidia/version", text,
-                      sizeof(text)) == 0) &&
-           (strstr(text, "Open Kernel Module") != NULL);
+    return ((info_read(info, "/proc/driver/nvidia/version", text,
+                       sizeof(text)) == 0) &&
+            (strstr(text, "Open Kernel Module") != NULL)) ||
+           ((info_read(info, "/sys/module/nvidia/version", text,
+                       sizeof(text)) == 0) && !strcmp(text, "emulated"));
 }
 
 /* Whether kernel and libibverbs register dma-bufs for the first EFA: 1 yes, 0

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "info.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +40,21 @@ void info_lane_words(const char *lane, char *text, size_t size)
              (int)strcspn(device, ":. "), device);
 }
 
+void info_path(const info_t *info, const char *path, char full[PATH_MAX])
+{
+    if ((info->sysroot[0] == '\0') && !strncmp(path, "/sys/", 5)) {
+        snprintf(full, PATH_MAX, "%s%s", efa_sysfs_root(), path + 4);
+    } else {
+        snprintf(full, PATH_MAX, "%s%s", info->sysroot, path);
+    }
+}
+
 int info_read(const info_t *info, const char *path, char *text, size_t size)
 {
     char full[PATH_MAX];
     size_t length;
 
-    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    info_path(info, path, full);
     if (efa_file_read(full, text, size) != 0) {
         return -1;
     }
@@ -75,7 +83,7 @@ int info_exists(const info_t *info, const char *path)
 {
     char full[PATH_MAX];
 
-    snprintf(full, sizeof(full), "%s%s", info->sysroot, path);
+    info_path(info, path, full);
     return access(full, F_OK) == 0;
 }
 

@@ -8,6 +8,7 @@
 #ifndef SRD_INFO_H_
 #define SRD_INFO_H_
 
+#include <limits.h>
 #include <stddef.h>
 
 #include <command/json.h>
@@ -53,8 +54,11 @@ void info_report(info_t *info, info_level_t level, const char *name,
                  const char *remedy, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Reads the first bytes of sysroot + @path as text, without the newline at the
- * end. 0, or -1. */
+/* sysroot + @path, of /sys/ what SYSFS_PATH names if sysroot is "". */
+void info_path(const info_t *info, const char *path, char full[PATH_MAX]);
+
+/* Reads the first bytes of the file at info_path() as text, without the newline
+ * at the end. 0, or -1. */
 int info_read(const info_t *info, const char *path, char *text, size_t size);
 
 /* Lists the devices; of none, @why. */
@@ -84,7 +88,7 @@ static inline const char *info_reason(const probe_t *probe)
     return (probe->log[0] != '\0') ? probe->log : probe->error;
 }
 
-/* Nonzero if sysroot + @path exists. */
+/* Nonzero if there is something at info_path(). */
 int info_exists(const info_t *info, const char *path);
 
 /* host_stub.c: a ucx_host_t for the module's code outside of UCX, and the last

@@ -259,9 +259,6 @@ static void show_package(info_t *info, const environment_t *env,
 
 int python_run(info_t *info, const char *python, const char *tls)
 {
-    static const char advice[] =
-        "put srdrun in front of python, or the folder of sitecustomize into "
-        "PYTHONPATH";
     static environment_t env;
     tally_t tally = {0, 0};
     unsigned i;
@@ -287,8 +284,11 @@ int python_run(info_t *info, const char *python, const char *tls)
     json_end_array(&info->json);
     json_count(&info->json, "over_the_efa", tally.ours);
     printf("%u of %u over the EFA by this module", tally.ours, i);
-    if ((env.module[0] == '\0') && (tally.served > 0)) {
-        printf(": %s", advice);
+    if ((env.module[0] == '\0') && (tally.served > 0) &&
+        (info->module[0] != '\0')) {
+        printf(": start it as 'srdrun %s', or set PYTHONPATH=%.*s/python",
+               env.program, (int)(strrchr(info->module, '/') - info->module),
+               info->module);
     } /* else the remedy stands above, with the reason */
     printf("\n");
     return (tally.ours == i) ? 0 : 1;
