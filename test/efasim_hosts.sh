@@ -177,18 +177,22 @@ planted_led() {
     ! ls -d "$USER_HOME"/top.json* "$USER_HOME"/*.srdrec 2>/dev/null || fail "it was led"
 }
 
-# A folder on the way becomes another user's link while an output is opened.
+# A folder on the way becomes another user's link while an output is opened, or a socket
+# made, which is then removed where it is.
 planted_amid() {
     local plant=$USER_HOME/$HIS/plant command
     echo precious >"$USER_HOME/alone"
     for command in "$EFASIM run --trace $plant/alone -- true" \
-        "$BUILD/bin/srd_info --plan --ranks=2 --hosts=2 --json=$plant/alone"; do
+        "$BUILD/bin/srd_info --plan --ranks=2 --hosts=2 --json=$plant/alone" \
+        "$BUILD/bin/efapci efa1:$plant/socket none"; do
         rm -rf "$plant" "$plant.away"
         mkdir "$plant" && chown 4242 "$plant" || fail "mkdir: status $?"
         # shellcheck disable=SC2086
         PLANT=$USER_HOME LD_PRELOAD=$USER_HOME/lib/plant_link.so $command
         [ -L "$plant" ] || fail "$command: no link was planted"
         [ "$(<"$USER_HOME/alone")" = precious ] || fail "$command: it was led"
+        ! ls "$USER_HOME/socket" "$plant.away/socket" 2>/dev/null | grep . ||
+            fail "$command: a socket is left"
     done
 }
 

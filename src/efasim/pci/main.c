@@ -164,11 +164,11 @@ static int main_function(struct main_state *state, const char *text)
     ret  = ret ? ret : pci_server_open(&state->server[state->num], func,
                                        colon + 1);
     if (ret != 0) {
-        options_error("%s: %s: SOCKET is a path of at most 107 bytes, which "
-                      "efapci makes in a folder that exists and can be "
-                      "written", text, (ret == -EEXIST) ?
+        options_error("%s: %s: SOCKET is a path of at most 107 bytes, its "
+                      "name of at most 80, which efapci makes in a folder that "
+                      "exists and can be written", text, (ret == -EEXIST) ?
                       "the file exists and is no socket of this user, remove "
-                      "it or name another" : strerror(-ret));
+                      "it or name another" : output_error(-ret));
         return -1;
     }
 

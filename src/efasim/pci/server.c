@@ -16,49 +16,48 @@
 
 /* Remove what an earlier server left. -1: it is no socket of this user, and
  * stays. */
-static int server_path_clear(const char *path)
+static int server_path_clear(const struct pci_server *server)
 {
-    const char *name;
-    int folder = output_folder(path, &name);
     struct stat file;
-    int ret = (folder < 0) ? -1 : 0;
 
-    if ((folder >= 0) &&
-        (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0)) {
-        ret = (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
-              unlinkat(folder, name, 0) : -1;
+    if (fstatat(server->folder, server->name, &file,
+                AT_SYMLINK_NOFOLLOW) != 0) {
+        return 0;
     }
-    if (folder >= 0) {
-        close(folder);
+    return (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
+           unlinkat(server->folder, server->name, 0) : -1;
+}
+
+/* In the folder that was looked at, whatever has its name by now. */
+static int server_bind(struct pci_server *server, const char *path)
+{
+    struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+    if ((strlen(path) >= sizeof(addr.sun_path)) ||
+        ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path),
+                          "/proc/self/fd/%d/%s", server->folder,
+                          server->name) >= sizeof(addr.sun_path))) {
+        return -ENAMETOOLONG; /* for a machine, or for us */
     }
-    return ret;
+    if (server_path_clear(server) != 0) {
+        return -EEXIST;
+    }
+    server->listen_fd = socket(AF_UNIX,
+                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return ((server->listen_fd < 0) ||
+            (bind(server->listen_fd, (struct sockaddr*)&addr,
+                  sizeof(addr)) != 0) ||
+            (listen(server->listen_fd, 1) != 0)) ? -errno : 0;
 }
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path)
 {
-    struct sockaddr_un addr = { .sun_family = AF_UNIX };
-
     server->func       = func;
-    server->path       = path;
     server->channel.fd = -1;
     server->listen_fd  = -1;
-    if (strlen(path) >= sizeof(addr.sun_path)) {
-        return -ENAMETOOLONG;
-    }
-
-    strcpy(addr.sun_path, path);
-    if (server_path_clear(path) != 0) {
-        return -EEXIST;
-    }
-    server->listen_fd = socket(AF_UNIX,
-                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if ((server->listen_fd < 0) ||
-        (bind(server->listen_fd, (struct sockaddr*)&addr, sizeof(addr)) != 0) ||
-        (listen(server->listen_fd, 1) != 0)) {
-        return -errno;
-    }
-    return 0;
+    server->folder     = output_folder(path, &server->name);
+    return (server->folder < 0) ? -errno : server_bind(server, path);
 }
 
 static void server_leave(struct pci_server *server)
@@ -84,7 +83,10 @@ void pci_server_close(struct pci_server *server)
     }
     if (server->listen_fd >= 0) {
         close(server->listen_fd);
-        (void)server_path_clear(server->path);
+        (void)server_path_clear(server);
+    }
+    if (server->folder >= 0) {
+        close(server->folder);
     }
 }
 

@@ -18,14 +18,16 @@
 
 struct pci_server {
     struct pci_func *func;
-    const char      *path;
+    int              folder;    /* of the socket */
+    const char      *name;      /* in there */
     int              listen_fd;
     uint8_t          config[PCI_CONFIG_BYTES];
     struct pci_channel channel;  /* the connection */
 };
 
 /* Listen on a new socket at `path`; an old one is removed. 0 or -errno;
- * -EEXIST: there is a file that is not a socket. */
+ * -EEXIST: there is a file that is not a socket; -EPERM: another user's link is
+ * on the way. The path's text stays the caller's, until the close. */
 int pci_server_open(struct pci_server *server, struct pci_func *func,
                     const char *path);
 void pci_server_close(struct pci_server *server);
