@@ -302,9 +302,10 @@ typedef struct ucx_component {
     ucs_status_t (*mem_advise)(ucx_md_t *md, uct_mem_h memh, void *address,
                                size_t length, unsigned advice);
 
-    /* Write rkey_packed_size bytes. @invalidate: the key is to be revocable. */
-    ucs_status_t (*mkey_pack)(ucx_md_t *md, uct_mem_h memh, int invalidate,
-                              void *buffer);
+    /* Write rkey_packed_size bytes, a key of these bytes of the memory; of all
+     * where @address is NULL. @invalidate: the key is to be revocable. */
+    ucs_status_t (*mkey_pack)(ucx_md_t *md, uct_mem_h memh, const void *address,
+                              size_t length, int invalidate, void *buffer);
 
     /* @buffer holds rkey_packed_size bytes of a peer (nothing in it may be
      * trusted). The results go to RMA operations and to rkey_release. */

@@ -2,6 +2,7 @@
 #include "ucp_test.h"
 
 #include <cstring>
+#include <sys/mman.h>
 
 class Rma : public UcpTest, public testing::WithParamInterface<size_t> {
 protected:
@@ -149,6 +150,41 @@ TEST_F(Rma, flush_orders_put_and_message)
         finish(put_op, "put");
     }
     close(region_);
+}
+
+/* Memory of which a part is read-only is open to a peer as a whole, and UCX
+ * keeps that registration: it puts into the rest, which is opened later. */
+TEST_F(Rma, put_beside_read_only_memory)
+{
+    const size_t part = 1 << 20;
+    void *memory      = mmap(nullptr, 2 * part, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    auto rest = static_cast<uint8_t*>(memory) + part;
+    ASSERT_EQ(0, mprotect(memory, part, PROT_READ));
+    ucp_ep_h ep = connect(a, b);
+    Buffer in(2 * part), out(part, key(1));
+    Region second;
+    Op get_op, put_op;
+    auto param = get_op.send_param();
+
+    open(region_, b, ep, memory, 2 * part);
+    get_op.started(ucp_get_nbx(ep, in.data(), 2 * part,
+                               reinterpret_cast<uint64_t>(memory),
+                               region_.rkey, &param));
+    finish(get_op, "get");
+    EXPECT_EQ(0, memcmp(memory, in.data(), 2 * part));
+    open(second, b, ep, rest, part);
+    param = put_op.send_param();
+    put_op.started(ucp_put_nbx(ep, out.data(), part,
+                               reinterpret_cast<uint64_t>(rest), second.rkey,
+                               &param));
+    flush(ep);
+    finish(put_op, "put");
+    EXPECT_LT(fill_diff(rest, part, key(1), 0), 0);
+    close(second);
+    close(region_);
+    munmap(memory, 2 * part);
 }
 
 TEST_F(Rma, flush_with_nothing_to_do)

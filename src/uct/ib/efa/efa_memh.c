@@ -197,30 +197,44 @@ static ucs_status_t efa_memh_say(efa_md_t *md, const efa_memh_t *memh,
     return (err == 0) ? UCS_OK : efa_mr_status(err);
 }
 
-ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
-                            const void *buffer, size_t length, int write)
+/* Makes of a handle one for these bytes, to be written, or for all (NULL). 0, or
+ * an errno value. */
+static int efa_memh_open(efa_md_t *md, efa_memh_t **memh_p, const void *buffer,
+                         size_t length)
 {
-    efa_memh_t *memh = *handle_p, *part;
+    efa_memh_t *memh = *memh_p;
     int         err;
 
-    if (!efa_memh_is_of(memh, md)) {
-        return efa_memh_refuse(md, memh);
-    }
     if (buffer != NULL) {
-        memh = efa_memh_of_bytes(md, memh, buffer, length, write);
+        memh = efa_memh_of_bytes(md, memh, buffer, length, 1);
     }
-    *handle_p = memh;
-    if (!write || (memh->full != NULL)) {
-        return UCS_OK;
+    *memh_p = memh;
+    if (memh->full != NULL) {
+        return 0;
     }
     err = (memh->keys != NULL) ? efa_segments_strengthen(md, memh) :
                                  efa_memh_strengthen(md, memh);
     if ((err == EFAULT) && (buffer != NULL)) {
-        err = efa_memh_add_part(md, memh, (uintptr_t)buffer, length, &part);
-        if (err == 0) {
-            *handle_p = part;
-        }
+        err = efa_memh_add_part(md, memh, (uintptr_t)buffer, length, memh_p);
     }
+    return err;
+}
+
+ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
+                            const void *buffer, size_t length, int write)
+{
+    efa_memh_t *memh = *handle_p;
+    int         err  = 0;
+
+    if (!efa_memh_is_of(memh, md)) {
+        return efa_memh_refuse(md, memh);
+    }
+    if (write) {
+        err = efa_memh_open(md, &memh, buffer, length);
+    } else if (buffer != NULL) {
+        memh = efa_memh_of_bytes(md, memh, buffer, length, 0);
+    }
+    *handle_p = memh;
     return efa_memh_say(md, memh, buffer, length, err);
 }
 
@@ -241,24 +255,23 @@ ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h handle, void *address,
     return UCS_OK; /* whatever it is: registered pages are there to stay */
 }
 
-ucs_status_t
-efa_mkey_pack(ucx_md_t *super, uct_mem_h handle, int invalidate, void *buffer)
+ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
+                           const void *address, size_t length, int invalidate,
+                           void *buffer)
 {
-    efa_md_t        *md   = (efa_md_t*)super;
-    efa_memh_t      *memh = handle;
-    efa_rkey_wire_t wire  = {0, 0, 0};
+    efa_md_t       *md   = (efa_md_t*)super;
+    efa_memh_t     *memh = handle;
+    efa_rkey_wire_t wire = {0, 0, 0};
 
     if (!efa_memh_is_of(memh, md)) {
         return efa_memh_refuse(md, memh);
     }
     memh->may_end |= invalidate;
+    /* the peer may want to write: a key for reads, where it must be */
+    (void)efa_memh_open(md, &memh, address, length);
     if (memh->keys != NULL) {
-        efa_segments_pack(md, memh, &wire);
+        efa_segments_pack(memh, &wire);
     } else {
-        if (memh->full == NULL) {
-            /* the peer may want to write: a key for reads, where it must be */
-            (void)efa_memh_strengthen(md, memh);
-        }
         wire.key = memh->mr->rkey;
     }
     memcpy(buffer, &wire, sizeof(wire));

@@ -65,8 +65,8 @@ ucs_status_t
 efa_mem_reg(ucx_md_t *md, const ucx_mem_reg_t *reg, uct_mem_h *memh_p);
 ucs_status_t efa_mem_dereg(ucx_md_t *md, uct_mem_h memh, int invalidate,
                            uct_completion_t *comp);
-ucs_status_t
-efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, int invalidate, void *buffer);
+ucs_status_t efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, const void *address,
+                           size_t length, int invalidate, void *buffer);
 
 /* mem_advise of the component (provider.h). */
 ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,

@@ -77,6 +77,6 @@ int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
 int efa_segments_strengthen(efa_md_t *md, efa_memh_t *memh);
 
 /* Writes the keys as they are now where peers read them. */
-void efa_segments_pack(efa_md_t *md, efa_memh_t *memh, efa_rkey_wire_t *wire);
+void efa_segments_pack(efa_memh_t *memh, efa_rkey_wire_t *wire);
 
 #endif

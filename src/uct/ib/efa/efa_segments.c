@@ -192,12 +192,11 @@ int efa_segments_strengthen(efa_md_t *md, efa_memh_t *memh)
     return err;
 }
 
-void efa_segments_pack(efa_md_t *md, efa_memh_t *memh, efa_rkey_wire_t *wire)
+void efa_segments_pack(efa_memh_t *memh, efa_rkey_wire_t *wire)
 {
     efa_keys_t       *keys = memh->keys;
     const efa_memh_t *segment;
 
-    (void)efa_segments_strengthen(md, memh); /* else for reads alone */
     for (segment = memh->before; segment != NULL; segment = segment->before) {
         if (segment->is_segment) {
             keys->keys[((uintptr_t)segment->address - keys->start) /
