@@ -191,7 +191,7 @@ planted_amid() {
         PLANT=$USER_HOME LD_PRELOAD=$USER_HOME/lib/plant_link.so $command
         [ -L "$plant" ] || fail "$command: no link was planted"
         [ "$(<"$USER_HOME/alone")" = precious ] || fail "$command: it was led"
-        ! ls "$USER_HOME/socket" "$plant.away/socket" 2>/dev/null | grep . ||
+        [ ! -e "$USER_HOME/socket" ] && [ ! -e "$plant.away/socket" ] ||
             fail "$command: a socket is left"
     done
 }
