@@ -56,6 +56,7 @@ counters() {
     echo 7 >"$OUT.sys/class/infiniband/rdmap0s6/ports/1/hw_counters/send_bytes"
     [ "$(SYSFS_PATH=$OUT.sys "$BUILD/bin/srd_info" --counters=0)" = \
         'rdmap0s6     sent 7 bytes, received 0 bytes' ] || fail "an older driver's"
+    ln -sf "$OUT.idle" "$OUT.prom.new" # the collector's user may have put it there
     while read -r line; do
         line=${line//\/run\/efa-metrics\/counters.json/$OUT.json}
         line=${line//\/var\/lib\/prometheus\/node-exporter\/efa.prom/$OUT.prom}
@@ -66,6 +67,7 @@ counters() {
     grep -Eq '^efa_device_rx_pkts_total\{device="rdmap0s6"\} [1-9]' "$OUT.prom" &&
         grep -q '^efa_device_retrans_pkts_total{device="rdmap0s6"} 0$' "$OUT.prom" ||
         fail "nothing for Prometheus"
+    [ ! -L "$OUT.prom" ] || fail "a link was followed"
 }
 
 # habit PROGRAM WRONG NEAR: -h and --help, -V and --version, and one line with the

@@ -196,8 +196,8 @@ planted_amid() {
     done
 }
 
-# Another user has made the folder of what is kept, in a place for all: nothing of it is
-# taken, nor where a link of his leads.
+# Another user has made the folder of what is kept, in a place for all, for a group, or
+# of his: nothing of it is taken, nor where a link of his leads.
 planted_cache() {
     local kind out source
     source=$(cd "$TEST_DIR/.." && pwd -P)/contrib/ci/ucx_source.sh
@@ -211,7 +211,11 @@ planted_cache() {
     mv "$USER_HOME/mine.is" "$USER_HOME/mine/ucx-efa-srd"
     chown -R 4242 "$USER_HOME/his/ucx-efa-srd"
     "${AS_USER[@]}" ln -s "$USER_HOME/led.is" "$USER_HOME/led/ucx-efa-srd"
-    for kind in his led; do
+    cp -a "$USER_HOME/his" "$USER_HOME/group"
+    chown 0:4242 "$USER_HOME/group" && chmod 775 "$USER_HOME/group"
+    cp -a "$USER_HOME/his" "$USER_HOME/home"
+    chown 4242 "$USER_HOME/home" && chmod 755 "$USER_HOME/home"
+    for kind in his led group home; do
         out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||

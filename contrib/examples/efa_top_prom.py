@@ -57,9 +57,12 @@ def main(source, target):
     except (OSError, ValueError) as error:
         sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
                  f'--top --json {source}" or "--counters=0" writes it')
-    with open(target + '.new', 'w', encoding='ascii') as file:
+    new = target + '.new'
+    if os.path.lexists(new):  # perhaps another user's link, whose folder it is
+        os.unlink(new)
+    with open(new, 'x', encoding='ascii') as file:
         file.write('\n'.join(lines(top)) + '\n')
-    os.replace(target + '.new', target)
+    os.replace(new, target)
 
 
 if len(sys.argv) != 3:
