@@ -37,8 +37,11 @@ python() {
     local advised info=("$BUILD/bin/srd_info" --python=/usr/bin/python3)
     export UCX_TLS=srd,tcp,sm
     WORDS=("$SRDRUN" "${info[@]}")
+    echo 'print("of another user")' >"$DIR/csv.py"
+    cd "$DIR" || fail "cd: status $?"
     python_says 0 'no package of this .* brings a UCX; the system' \
         '^module +/.*libuct_srd.so.0$' '^  to other hosts srd on' '^1 of 1 over'
+    ! grep 'of another user' "$OUT" || fail "the folder it is called in is believed"
     WORDS=("${info[@]}")
     python_says 1 'not loaded by this python' '^  module +serves it' \
         '^  to other hosts tcp on' "^0 of 1 over .*: start it as 'srdrun /.*/python3', or set"

@@ -37,10 +37,13 @@ typedef struct environment {
  * folder, as a wheel has the same file under several names. It reads the
  * records of packages itself: importlib.metadata came with Python 3.8, and
  * raises for broken ones. Files that no record lists are looked for; conda has
- * them outside. It ends without exit handlers.
+ * them outside. It ends without exit handlers. The folder it is called in, which
+ * Python would look in first, may be full of others' modules (/tmp).
  */
 static const char script[] =
-    "import csv, glob, os, re, sys\n"
+    "import sys\n"
+    "sys.path[:] = filter(None, sys.path)\n"
+    "import csv, glob, os, re\n"
     "def say(*words):\n"
     "    os.write(int(sys.argv[1]), b'\\t'.join(map(os.fsencode, words)) + "
     "b'\\n')\n"

@@ -2,7 +2,7 @@
 """Loads the SRD transport into every Python that has this folder in PYTHONPATH,
 before anything can open UCX:
 
-    PYTHONPATH=/usr/local/lib/ucx/python:$PYTHONPATH python3 program.py
+    PYTHONPATH=/usr/local/lib/ucx/python${PYTHONPATH:+:$PYTHONPATH} python3 program.py
 
 It is `import ucx_efa_srd`, which does nothing in a program that never opens UCX.
 A sitecustomize that stands behind this one in the path runs as ever."""
