@@ -140,6 +140,7 @@ TEST_P(UctSegmentsRma, first__waits_for_the_table_and_is_dispatched)
         return (status == UCS_INPROGRESS) ? UCS_OK : status;
     });
     fill(*there, SIZE - 8, 8, 77);
+    const auto reads = counter("rdma_read_wrs");
     ASSERT_EQ(UCS_ERR_NO_RESOURCE, post(SIZE - 8, 8, &comp));
     ASSERT_EQ(UCS_ERR_NO_RESOURCE, post(SIZE - 8, 8, &comp));
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
@@ -148,6 +149,7 @@ TEST_P(UctSegmentsRma, first__waits_for_the_table_and_is_dispatched)
     EXPECT_EQ(UCS_OK, comp.status);
     EXPECT_EQ(0, memcmp(there->data() + SIZE - 8, here->data() + SIZE - 8, 8));
     EXPECT_TRUE(flush(ep));
+    EXPECT_EQ(is_put() ? 1 : 2, counter("rdma_read_wrs") - reads);
 }
 
 
@@ -299,13 +301,13 @@ TEST_F(UctSegments, endpoints__of_one_key)
     }
 }
 
-/* With pages for what is registered and no more: a segment that stayed
- * registered, or a table, would be one too many. */
+/* With pages for what is registered and for a part of what is refused: a segment
+ * that stayed registered, or a table, would soon be one too many. */
 TEST_F(UctSegments, ended__leaves_nothing_registered)
 {
     here.reset();
     there.reset();
-    device("device-pages", std::to_string(2 * SIZE / 4096 + 8192).c_str());
+    device("device-pages", std::to_string((2 * SIZE + 3 * SEGMENT) / 4096).c_str());
     for (int i = 0; i < 3; ++i) {
         std::unique_ptr<Memory> one(new Memory(*a, near.data(), SIZE));
         uct_mem_h memh;

@@ -314,11 +314,8 @@ int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
         .dmabuf_fd = -1
     };
     efa_memh_t *fresh, weak;
-    int         err;
+    int         err = efa_memh_reg(md, &reg, EFA_REG_STRONG, &fresh);
 
-    err = efa_memh_reg(md, &reg, memh->is_segment ?
-                                         EFA_REG_STRONG | EFA_REG_ALONE :
-                                         EFA_REG_STRONG, &fresh);
     if (err != 0) {
         return err;
     }
