@@ -83,13 +83,13 @@ def other(rank, quiet, keeps=True):
     return pid
 
 
-def busy(rank=None):
+def busy(rank=None, rows=b''):
     """A process that computes on one processor; it has a page if it is a rank."""
     pid = os.fork()
     if pid == 0:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         if rank is not None:
-            threading.Thread(target=keep, args=(show(page(b'', rank, 9)), b'', rank, 9),
+            threading.Thread(target=keep, args=(show(page(rows, rank, 9)), rows, rank, 9),
                              daemon=True).start()
         hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)  # without Python's lock
         os._exit(0)
@@ -115,23 +115,24 @@ def starves(program):
         os.kill(rival, signal.SIGKILL)
 
 
-def wait(peer, age, qpn=77):
-    """A row: a message has waited `age` ms for that peer's buffers."""
+def wait(peer, age, qpn=77, sent=False):
+    """A row: a message has waited `age` ms for that peer's buffers, or for a completion."""
     return struct.pack('<16sIIIIQHHHBBII', peer, qpn, age, 0, 0, 0, 0, 0, 0, 0,
-                       3, 0, 0)
+                       4 if sent else 3, 0, 0)
+
+
+def top_once(program):
+    return subprocess.run([program, '--top', '--once'], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
 
 
 def states(program):
     """Processes in worse and worse states, each of which another waits for."""
-    def once():
-        return subprocess.run([program, '--top', '--once'], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
-
     def first(pid, rank, does):
         want = rf'rank {rank} \(process {pid}, program\) {does}; ' \
             r'1 rank waits; last traffic 3[6-9][0-9]\.[0-9] s ago\n'
         tries = 0
-        while not re.match(want, text := once()):  # who lost his processor seems awake
+        while not re.match(want, text := top_once(program)):  # who lost his processor seems awake
             expect((tries := tries + 1) < 10, f'rank {rank} {does}: {text}')
 
     others = []
@@ -156,7 +157,7 @@ def states(program):
                 ((4, 0, 'is stopped'), (5, 2, 'does not answer'), (6, 3, 'sleeps'),
                  (7, 1, 'is stopped'))]
         for _ in range(10):
-            text = once()
+            text = top_once(program)
             causes = text[:text.index(' interfaces, ')].splitlines()[:-1]
             if [line.partition(';')[0] for line in causes] == want:
                 break
@@ -172,12 +173,28 @@ def states(program):
             os.kill(pid, signal.SIGKILL)
 
 
+def cut(program):
+    """One that gets no answer from three hosts, beside another that waits for one."""
+    rows = b''.join(wait(PREFIX + bytes([2, peer]), 5000 + peer, sent=True)
+                    for peer in range(3))
+    others = [busy(3, rows), busy(4, wait(PREFIX + bytes([2, 2]), 6000, sent=True))]
+    want = rf'(?m)^the network of rank 3 on here is cut, .*: process {others[0]} has waited ' \
+        r'up to 5.0 s for completions of 3 endpoints\nthe network to fd5e::202 does not answer: ' \
+        r'1 rank has waited, up to 6.0 s'
+    tries = 0
+    try:
+        while not re.search(want, text := top_once(program)):
+            expect((tries := tries + 1) < 10, f'one whose network is cut: {text}')
+    finally:
+        for pid in others:
+            os.kill(pid, signal.SIGKILL)
+
+
 def early(program):
     """A wait too short to have a cause: the first line does not deny it."""
     rows = wait(PREFIX + bytes([2, 1]), 500)
     threading.Thread(target=keep, args=(show(page(rows)), rows), daemon=True).start()
-    text = subprocess.run([program, '--top', '--once'], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
+    text = top_once(program)
     expect(re.search(rf'process {os.getpid()}\) has waited 0.5 s', text) and
            'no process is stalled' not in text, f'a wait of half a second: {text}')
 
@@ -305,6 +322,7 @@ def main(program):
 
 if sys.argv[2:] == ['states']:
     starves(sys.argv[1])
+    cut(sys.argv[1])
     states(sys.argv[1])
 elif sys.argv[2:] == ['early']:
     early(sys.argv[1])

@@ -283,31 +283,46 @@ static int headline_compare_peers(const void *first, const void *second)
 }
 
 /* Most processes that wait for one subject: how many, "5 ranks", and one of
- * their waits. */
+ * their waits; of a peer on this host also how often it waits itself. */
 typedef struct headline_most {
     const view_wait_t *wait;
-    unsigned           processes;
+    unsigned           processes, own;
     char               number[32];
 } headline_most_t;
+
+/* How often this process waits; NULL: 0. */
+static unsigned headline_own(const view_wait_t **waits, unsigned count,
+                             const pages_one_t *one)
+{
+    unsigned own = 0, i;
+
+    for (i = 0; (one != NULL) && (i < count); ++i) {
+        own += waits[i]->who->pid == one->pid;
+    }
+    return own;
+}
 
 /* `waits` are sorted by subject, then by process. */
 static headline_most_t
 headline_most(const view_wait_t **waits, unsigned count,
               int (*by_subject)(const view_wait_t*, const view_wait_t*))
 {
-    headline_most_t most = {NULL, 0, ""};
-    unsigned        run  = 0, i;
+    headline_most_t most = {NULL, 0, 0, ""};
+    unsigned        run  = 0, own = 0, i;
     int             ranks = 1;
 
     for (i = 0; i < count; ++i) {
         ranks &= waits[i]->who->page.rank >= 0;
         if ((i == 0) || (by_subject(waits[i - 1], waits[i]) != 0)) {
             run = 1;
+            own = (by_subject == headline_by_peer) ?
+                          headline_own(waits, count, waits[i]->local) : 0;
         } else {
             run += waits[i]->who->pid != waits[i - 1]->who->pid;
         }
-        if (run > most.processes) {
+        if (run + own > most.processes + most.own) {
             most.processes = run;
+            most.own       = own;
             most.wait      = waits[i];
         }
     }
@@ -402,7 +417,8 @@ static void headline_network(const view_wait_t **waits, unsigned count,
             age = (waits[i]->row->age > age) ? waits[i]->row->age : age;
         }
     }
-    if ((most->processes == 1) && headline_is_mutual(waits, count, one)) {
+    if ((most->processes == 1) && (most->own == 1) &&
+        headline_is_mutual(waits, count, one)) {
         headline_add(text, "the network between ");
         headline_add_place(text, one->who->page.rank, one->who->page.host);
         headline_add(text, " and ");
@@ -416,6 +432,44 @@ static void headline_network(const view_wait_t **waits, unsigned count,
     headline_add(text, " does not answer: %s %s waited, up to %.1f s, for "
                  "completions; it is cut, or that host is down", most->number,
                  (most->processes == 1) ? "has" : "have", age / 1000);
+}
+
+/* A process that waits for more peers than wait for any, if there is one: takes
+ * its waits out, and tells of it. Returns how many waits are left. */
+static unsigned headline_alone(const view_wait_t **waits, unsigned count,
+                               const headline_most_t *most,
+                               headline_t *headline)
+{
+    const pages_one_t *one = waits[0]->who;
+    unsigned           own = headline_own(waits, count, one), left = 0, i, next;
+    double             age = 0;
+    char              *text;
+
+    for (i = 1; i < count; ++i) {
+        next = (waits[i]->who == waits[i - 1]->who) ?
+                       0 : headline_own(waits, count, waits[i]->who);
+        if (next > own) {
+            own = next;
+            one = waits[i]->who;
+        }
+    }
+    if (own <= most->processes + most->own) {
+        return count;
+    }
+    for (i = 0; i < count; ++i) {
+        if (waits[i]->who->pid == one->pid) {
+            age = (waits[i]->row->age > age) ? waits[i]->row->age : age;
+        } else {
+            waits[left++] = waits[i];
+        }
+    }
+    text = headline_line(headline);
+    headline_add(text, "the network of ");
+    headline_add_place(text, one->page.rank, one->page.host);
+    headline_add(text, " is cut, or its peers are down: process %ld has waited "
+                 "up to %.1f s for completions of %u endpoints", one->pid,
+                 age / 1000, own);
+    return left;
 }
 
 /* Puts those waits into `waits`, sorted, for which `is_one` holds; how many. */
@@ -446,6 +500,7 @@ static int headline_fill(const view_t *view, const view_wait_t **waits,
     headline_most_t most;
     unsigned        count = headline_pick(view, waits, headline_is_local,
                                           headline_compare_waits);
+    unsigned        left;
 
     if (headline_processes(view, waits, count, headline) != 0) {
         return -1;
@@ -454,8 +509,12 @@ static int headline_fill(const view_t *view, const view_wait_t **waits,
                           headline_compare_peers);
     while ((count > 0) && (headline->more == 0)) {
         most = headline_most(waits, count, headline_by_peer);
-        headline_network(waits, count, &most, headline_line(headline));
-        count = headline_explain(waits, count, headline_by_peer, most.wait);
+        left = headline_alone(waits, count, &most, headline);
+        if (left == count) {
+            headline_network(waits, count, &most, headline_line(headline));
+            left = headline_explain(waits, count, headline_by_peer, most.wait);
+        }
+        count = left;
     }
     count = headline_pick(view, waits, headline_is_stalled,
                           headline_compare_hosts);

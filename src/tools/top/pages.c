@@ -121,40 +121,9 @@ typedef struct pages_of {
     long     pid;
     uint32_t own; /* PID in its own PID namespace */
     char     state;
-    uint64_t ticks, delay;
+    uint64_t ticks;
     double   awake;
 } pages_of_t;
-
-/* ns that the threads of this process waited for a processor: proc(5),
- * schedstat. 0 where the kernel does not count them. */
-static uint64_t pages_delay(long pid)
-{
-    unsigned long long thread_delay;
-    uint64_t           delay = 0;
-    struct dirent     *entry;
-    char               path[320];
-    FILE              *file;
-    DIR               *dir;
-
-    snprintf(path, sizeof(path), "/proc/%ld/task", pid);
-    dir = opendir(path);
-    while ((dir != NULL) && ((entry = readdir(dir)) != NULL)) {
-        snprintf(path, sizeof(path), "/proc/%ld/task/%s/schedstat", pid,
-                 entry->d_name);
-        file = (entry->d_name[0] == '.') ? NULL : fopen(path, "re");
-        if (file == NULL) {
-            continue;
-        }
-        if (fscanf(file, "%*u %llu", &thread_delay) == 1) {
-            delay += thread_delay;
-        }
-        fclose(file);
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    return delay;
-}
 
 /* proc(5): the command may have any characters, brackets too. */
 static void pages_stat(pages_of_t *one)
@@ -187,25 +156,22 @@ static void pages_of(pages_of_t *one, long pid, const pages_t *pages,
                      const pages_t *before)
 {
     const pages_one_t *last;
-    double             elapsed, awake, delay;
+    double             used;
     unsigned           i;
 
     one->pid   = pid;
     one->own   = pages_own_pid(pid);
     one->awake = -1;
-    one->delay = pages_delay(pid);
     pages_stat(one);
     for (i = 0; i < before->count; ++i) {
         last = &before->list[i];
         if ((last->pid == pid) && (last->ticks <= one->ticks) &&
             (before->when < pages->when)) {
-            elapsed = (double)(pages->when - before->when);
-            awake   = (double)(one->ticks - last->ticks) * 1e9 /
-                      (double)sysconf(_SC_CLK_TCK);
-            delay   = (double)one->delay - (double)last->delay;
-            /* less: of one that sleeps, after its timers */
-            awake     += (delay > elapsed / 2) ? delay : 0;
-            one->awake = awake / elapsed;
+            used = (double)(one->ticks - last->ticks) * 1e9 /
+                   (double)sysconf(_SC_CLK_TCK);
+            one->awake = used / (double)(pages->when - before->when);
+            /* runnable at both: it wants a processor that others have */
+            one->awake += (one->state == 'R') && (last->state == 'R');
             return;
         }
     }
@@ -293,7 +259,6 @@ static int pages_add(pages_t *pages, const pages_of_t *of, const char *path)
     one->pid   = of->pid;
     one->state = of->state;
     one->ticks = of->ticks;
-    one->delay = of->delay;
     one->awake = of->awake;
     if (one->fd < 0) {
         pages->left_out += (errno == EMFILE) || (errno == ENFILE);

@@ -20,7 +20,6 @@ typedef struct pages_one {
     long            pid;  /* in srd_info's PID namespace */
     char            state;  /* of the process, as in ps(1); '?': unknown */
     uint64_t        ticks;  /* CPU time of the process, clock ticks */
-    uint64_t        delay;  /* ns that its threads waited for a processor */
     double          awake;  /* processors that it used or waited for since the
                                last reading; less than 0: unknown */
     double          idle;   /* seconds since traffic of this interface */
