@@ -340,6 +340,19 @@ TEST_F(UctSegments, not_written__is_one_registration)
     device("mr-pages", "1048576");
 }
 
+/* A size that the device took is not kept to where it would be too many. */
+TEST_F(UctSegments, refused_once__is_no_limit_of_what_is_larger)
+{
+    Mapping larger(EFA_KEYS_MAX * STRIDE + SIZE, PROT_READ);
+    uct_mem_h memh;
+
+    limit(0);
+    ASSERT_TRUE(larger.ok());
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(b->md(), larger.data(), larger.size(),
+                                     UCT_MD_MEM_ACCESS_RMA, &memh));
+    EXPECT_EQ(UCS_OK, uct_md_mem_dereg(b->md(), memh));
+}
+
 /* Memory that can be read alone is sent; made writable, it is received into. */
 TEST_F(UctSegments, read_only__until_it_is_written)
 {

@@ -136,6 +136,16 @@ static efa_memh_t *efa_segments_table(efa_md_t *md)
     return NULL;
 }
 
+/* Up to the size that was found, if those are not too many: it may be of small
+ * pages, or of a shortage. */
+static int
+efa_segments_may_grow(const efa_md_t *md, size_t length, size_t size)
+{
+    return (size <= (length - 1) / 2) &&
+           ((md->segment == 0) || (size < md->segment) ||
+            (length / (size - EFA_OVERLAP) >= EFA_KEYS_MAX));
+}
+
 int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
                      efa_memh_t **memh_p)
 {
@@ -155,8 +165,7 @@ int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
         return ENOMEM;
     }
     cut.start = cut.first & ~(EFA_SEGMENT_ALIGN - 1);
-    while ((cut.size < (reg->length - 1) / 2 + 1) &&
-           ((md->segment == 0) || (cut.size < md->segment))) {
+    while (efa_segments_may_grow(md, reg->length, cut.size)) {
         cut.size *= 2;
     }
 
