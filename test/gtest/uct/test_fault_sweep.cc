@@ -5,6 +5,7 @@
  * completion comes exactly once (P4), and all is given back.
  */
 #include "fault.h"
+#include "mapping.h"
 #include "uct_entity.h"
 
 #include <cerrno>
@@ -96,6 +97,7 @@ protected:
     void rma()
     {
         Memory remote(*b, 100000, 1), local(*a, 100000, 2);
+        Memory segments(*b, large.data(), large.size());
         uct_iov_t iov = local.iov(0, local.size());
         uint64_t address = reinterpret_cast<uintptr_t>(remote.data());
         uct_iov_t piece = local.iov(0, 2000);
@@ -111,6 +113,11 @@ protected:
         post([&](uct_completion_t *comp) {
             return uct_ep_get_bcopy(ep, unpack, nullptr, 500, address,
                                     remote.rkey(), comp);
+        });
+        post([&](uct_completion_t *comp) {
+            return uct_ep_get_bcopy(ep, unpack, nullptr, 8,
+                                    segments.address() + large.size() - 8,
+                                    segments.rkey(), comp);
         });
         if (a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY) {
             post([&](uct_completion_t *comp) {
@@ -156,6 +163,7 @@ protected:
         try {
             a = new Entity(small);
             b = new Entity(small);
+            device("accept", "registration:67108864");
             ep = a->connect(*b);
             messages();
             arm();
@@ -212,6 +220,7 @@ protected:
         EXPECT_GT(n, 1u) << point << " is never called";
     }
 
+    Mapping large{65 << 20}; /* more than the device takes in one piece */
     Ledger ledger;
     size_t sent = 0; /* active messages that UCT took, those of the ledger apart */
 };

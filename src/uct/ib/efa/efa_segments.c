@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define EFA_SEGMENT_MIN   (2 * EFA_OVERLAP)
 #define EFA_SEGMENT_ALIGN ((uintptr_t)2 << 20) /* no huge page is cut */
-#define EFA_TABLE_ALIGN   4096
 
 /* How memory is cut: segment i begins at start + i * (size - EFA_OVERLAP), but
  * not before the memory. */
@@ -114,19 +114,20 @@ static int efa_segments_find(efa_md_t *md, efa_memh_t *memh, efa_cut_t *cut)
     return err;
 }
 
-/* A table that peers may read, as a handle of its own. */
+/* A table that peers may read, as a handle of its own; on a page of its own, as
+ * children of the process may lack what is registered. */
 static efa_memh_t *efa_segments_table(efa_md_t *md)
 {
-    efa_memh_t *memh = efa_memh_get(md);
-    void       *mr;
+    const size_t page = sysconf(_SC_PAGESIZE);
+    efa_memh_t  *memh = efa_memh_get(md);
+    void        *mr;
 
     if (memh == NULL) {
         return NULL;
     }
-    memh->keys = aligned_alloc(EFA_TABLE_ALIGN, EFA_TABLE_ALIGN);
-    if (memh->keys != NULL) {
-        memset(memh->keys, 0, EFA_TABLE_ALIGN);
-        if (efa_mr_reg(md, memh->keys, EFA_TABLE_ALIGN, 1, &mr) == 0) {
+    if (posix_memalign((void**)&memh->keys, page, page) == 0) {
+        memset(memh->keys, 0, page);
+        if (efa_mr_reg(md, memh->keys, page, 1, &mr) == 0) {
             memh->mr   = mr;
             memh->full = NULL; /* its key is for none of the user's bytes */
             return memh;
