@@ -102,8 +102,10 @@ uct_trace() {
     UCX_LOG_LEVEL=info "$EFASIM" run --fabric "t$$" -- "$SRDRUN" \
         "$BUILD/test/gtest_uct" --gtest_filter='UctGet.get_bcopy*' \
         >"$out" 2>&1
-    [ "$(grep -c ' EFA ' "$out")" -eq 2 ] || # two interfaces
-        fail "level info should show a line for each interface"
+    [ "$(grep -c ' EFA .* interface closed: ' "$out")" -eq 2 ] && # two interfaces
+        [ "$(grep -c ' EFA .* the network retransmitted no packet' "$out")" -eq 2 ] &&
+        [ "$(grep -c ' EFA ' "$out")" -eq 4 ] ||
+        fail "level info should show two lines for each interface"
 }
 
 # dead_lines STATUS LINES LEVEL TEST: the lines of a peer that dies, at that
