@@ -252,6 +252,7 @@ top_ud() {
 # last of TOP_PIDS.
 top_shown() {
     local said=$CHECK_LOG.$1.$3
+    rm -f "$said" # of a run before
     sleep 600 | python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
     TOP_PIDS+=($!)
     until grep -qs ready "$said"; do
