@@ -37,8 +37,8 @@ typedef struct environment {
  * folder, as a wheel has the same file under several names. It reads the
  * records of packages itself: importlib.metadata came with Python 3.8, and
  * raises for broken ones. Files that no record lists are looked for; conda has
- * them outside. It ends without exit handlers. The folder it is called in, which
- * Python would look in first, may be full of others' modules (/tmp).
+ * them outside. It ends without exit handlers. The folder it is called in,
+ * which Python would look in first, may be full of others' modules (/tmp).
  */
 static const char script[] =
     "import sys\n"

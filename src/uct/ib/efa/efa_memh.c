@@ -197,8 +197,8 @@ static ucs_status_t efa_memh_say(efa_md_t *md, const efa_memh_t *memh,
     return (err == 0) ? UCS_OK : efa_mr_status(err);
 }
 
-/* Makes of a handle one for these bytes, to be written, or for all (NULL). 0, or
- * an errno value. */
+/* Makes of a handle one for these bytes, to be written, or for all (NULL). 0,
+ * or an errno value. */
 static int efa_memh_open(efa_md_t *md, efa_memh_t **memh_p, const void *buffer,
                          size_t length)
 {
