@@ -96,8 +96,8 @@ nixl_pool_inside() {
 }
 
 nixl_lists_checks() {
-    check nixl_pool $((60 * more)) nixl_in 13 nixl_pool_inside
-    ! full || check nixl_pool_direct $((60 * more)) nixl_in sid nixl_pool_inside
+    check nixl_pool 240 nixl_in 13 nixl_pool_inside
+    ! full || check nixl_pool_direct 240 nixl_in sid nixl_pool_inside
     check nixl_lists 90 nixl_in 13 nixl_lists_inside
     check nixl_lists_direct 90 nixl_in sid nixl_lists_inside
     check nixl_kv 90 nixl_in 13 nixl_kv_inside
