@@ -371,6 +371,19 @@ TEST_F(UctSegments, read_only__until_it_is_written)
     move(SIZE - 8, 8);
 }
 
+/* Segments that may be written by now are, whatever others are. */
+TEST_P(UctSegmentsRma, partly_read_only__is_served_elsewhere)
+{
+    uint8_t packed[sizeof(efa_rkey_wire_t)];
+
+    there.reset();
+    ASSERT_EQ(0, mprotect(far.data(), SIZE + 1, PROT_READ));
+    there.reset(new Memory(*b, far.data() + 1, SIZE));
+    ASSERT_EQ(0, mprotect(far.data(), SIZE - MB, PROT_READ | PROT_WRITE));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), there->memh(), packed));
+    move(STRIDE - 3, 7);
+}
+
 /* A peer may send any key, and have any table. */
 TEST_F(UctSegments, hostile_table__fails_the_operation_alone)
 {

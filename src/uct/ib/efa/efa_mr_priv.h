@@ -73,7 +73,7 @@ efa_segments_needed(const efa_md_t *md, const ucx_mem_reg_t *reg)
 int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
                      efa_memh_t **memh_p);
 
-/* Makes every one of them fit to be written. */
+/* Makes each of them fit to be written that can be; the error of the others. */
 int efa_segments_strengthen(efa_md_t *md, efa_memh_t *memh);
 
 /* Writes the keys as they are now where peers read them. */

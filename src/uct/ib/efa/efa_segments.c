@@ -190,13 +190,14 @@ int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
 
 int efa_segments_strengthen(efa_md_t *md, efa_memh_t *memh)
 {
-    efa_memh_t *segment = memh->before;
-    int         err     = 0;
+    efa_memh_t *segment;
+    int         err = 0, one;
 
     /* A registration that one replaces comes right behind it. */
-    for (; (segment != NULL) && (err == 0); segment = segment->before) {
+    for (segment = memh->before; segment != NULL; segment = segment->before) {
         if (segment->is_segment && (segment->full == NULL)) {
-            err = efa_memh_strengthen(md, segment);
+            one = efa_memh_strengthen(md, segment);
+            err = (one != 0) ? one : err;
         }
     }
     return err;
