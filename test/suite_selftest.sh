@@ -127,7 +127,7 @@ plain() {
         grep -qE "^(same|not asked) +$probe, between" "$OUT" ||
             fail "$probe was not asked"
     done
-    ! grep -E '^not asked' "$OUT" | grep -v ' write-placed,' ||
+    ! grep -E '^not asked' "$OUT" | grep -vE ' (write-placed|written-once),' ||
         fail "something was not asked"
     reorder
 }
@@ -534,6 +534,7 @@ suite_run() {
     check deploy_kubernetes 30 deploy_kubernetes
     check newest 40 newer sid none --device efa3
     check write-placed 40 newer 13 write-placed --device efa2 --late write:3000
+    check written-once 40 newer 13 written-once --device efa2 --write-again-us 2000
     check mr-pages-few 40 newer 13 registration --device efa2 --mr-pages 65536
     check mr-pages-many 40 newer 13 registration --device efa2 --mr-pages 4194304
     at_once 2

@@ -191,6 +191,9 @@ struct sim_late {
     uint32_t owner;                 /* of the remote address */
     uint64_t local, far;            /* addresses */
     uint64_t due;                   /* ns */
+    uint8_t  again[SIM_AGAIN_MAX];  /* a write's first bytes, once more */
+    uint32_t again_num;             /* 0: it is a late one */
+    uint32_t key, pd, nic;          /* of the memory that they are to reach */
 };
 
 struct sim_dev {

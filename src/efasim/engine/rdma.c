@@ -20,6 +20,7 @@
 #include "send.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The answer of the responder's device: a status. On OK *addr is in the
  * target's memory and *owner names the target. */
@@ -168,15 +169,42 @@ static int rdma_is_late(const struct sim_op *op, uint32_t owner,
 
     late.local = local + op->length - 1;
     late.far   = remote + op->length - 1;
-    sim_late_add(op->qp->dev, kind, &late);
+    sim_late_add(op->qp->dev, op->qp->dev->knobs.late[kind], &late);
     return 1;
+}
+
+/* The write is placed, and the first of its bytes will be once more. */
+static void rdma_again(const struct sim_op *op, uint32_t owner,
+                       const struct sim_near *near)
+{
+    struct sim_dev *dev            = op->qp->dev;
+    const struct io_remote *remote = &op->wqe.rdma.remote;
+    struct sim_late again          = { .owner = owner, .nic = op->nic,
+                                       .key   = remote->rkey };
+
+    if ((dev->knobs.write_again_us == 0) || (dev->late_num == SIM_LATE_MAX) ||
+        (sim_opcode_of(op) != IO_OP_WRITE) || (op->length == 0)) {
+        return;
+    }
+
+    again.far       = io_addr(remote->addr_lo, remote->addr_hi);
+    again.pd        = atomic_load(&dev->dir->nic[op->nic]
+                                   .qp[op->wqe.meta.dest_qpn].pd);
+    again.again_num = (op->length < SIM_AGAIN_MAX) ? op->length :
+                                                     SIM_AGAIN_MAX;
+    if (near->bytes != NULL) {
+        memcpy(again.again, near->bytes, again.again_num);
+    } else {
+        dev->ops->mem_read(dev->env, again.again, near->addr, again.again_num);
+    }
+    sim_late_add(dev, dev->knobs.write_again_us, &again);
 }
 
 /* Copy one chunk; returns its length. */
 static uint32_t rdma_chunk(struct sim_op *op)
 {
     struct sim_dev *dev  = op->qp->dev;
-    struct sim_near near = { 0 };
+    struct sim_near near = { 0 }, first;
     uint64_t remote      = 0;
     uint32_t owner = 0, chunk;
     uint8_t status, late;
@@ -195,6 +223,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
     chunk = (chunk < SIM_RDMA_CHUNK) ? chunk : SIM_RDMA_CHUNK;
     late  = (op->done + chunk == op->length) &&
             rdma_is_late(op, owner, near.addr, remote);
+    first = near;
     near.addr += op->done; /* inline bytes are all in the first chunk */
     err   = (chunk > late) ?
             dev->ops->rdma(dev->env, owner, sim_opcode_of(op), near,
@@ -206,6 +235,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
 
     op->done += chunk;
     if (op->done == op->length) {
+        rdma_again(op, owner, &first);
         rdma_placed(op);
     } else {
         list_del(&op->link);

@@ -15,6 +15,8 @@
 
 /* Seconds without an arrival after which missing messages count as lost */
 #define ORDER_QUIET_S 0.3
+#define ORDER_WRITES  20
+#define ORDER_AGAIN_S 0.01 /* in which a write comes once more, if it does */
 
 enum {
     ORDER_MESSAGES = 2000, /* each has a receive there from the start */
@@ -197,12 +199,33 @@ static void order_read(st_t *st, st_result_t *result)
     st_pair_close(&pair);
 }
 
-static void order_write(st_t *st, st_result_t *result)
+/* How many of the bytes there are others; *last: whether the last is. 0, or
+ * -1. */
+static int order_look(st_t *st, unsigned byte, unsigned *wrong, unsigned *last)
+{
+    char answer[ST_LINE_MAX];
+
+    return ((st_link_ask(st->link, answer, sizeof(answer), "look %u %u", byte,
+                         ORDER_RDMA) == 0) &&
+            (sscanf(answer, "%u %u", wrong, last) == 2)) ? 0 : -1;
+}
+
+/* Writes ORDER_RDMA times the byte. 0, or -1. */
+static int order_write_one(st_pair_t *pair, st_t *st, unsigned byte)
 {
     st_piece_t piece = {&st->mem, 0, ORDER_RDMA};
-    unsigned i, late = 0, done = 0;
-    char answer[ST_LINE_MAX];
     struct ibv_wc wc;
+
+    memset(st->mem.base, byte, ORDER_RDMA);
+    return ((st_qp_rdma(&pair->qp, &pair->dest, &piece, 1, pair->addr,
+                        pair->rkey) == 0) &&
+            st_pair_wait(pair, &wc, ST_WAIT_S) &&
+            (wc.status == IBV_WC_SUCCESS)) ? 0 : -1;
+}
+
+static void order_write(st_t *st, st_result_t *result)
+{
+    unsigned i, wrong, last, late = 0, done = 0;
     st_pair_t pair;
 
     if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
@@ -210,22 +233,67 @@ static void order_write(st_t *st, st_result_t *result)
         return;
     }
     for (i = 0; i < ORDER_ROUNDS; ++i) {
-        memset(st->mem.base, i + 1, ORDER_RDMA);
-        if ((st_qp_rdma(&pair.qp, &pair.dest, &piece, 1, pair.addr,
-                        pair.rkey) != 0) ||
-            !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
-            (wc.status != IBV_WC_SUCCESS) ||
-            (st_link_ask(st->link, answer, sizeof(answer), "look %u %u", i + 1,
-                         ORDER_RDMA) != 0)) {
+        if ((order_write_one(&pair, st, i + 1) != 0) ||
+            (order_look(st, i + 1, &wrong, &last) != 0)) {
             break;
         }
-        late += (strtoul(answer, NULL, 10) != 0);
+        late += last;
         ++done;
     }
     st_result_decide(result, (late == 0) && (done == ORDER_ROUNDS),
                      "%u of %u writes "
                      "were not in memory when their completion came",
                      late, done);
+    st_pair_close(&pair);
+}
+
+/* The far side puts something else where a write is: whether it stays there. 1,
+ * 0, or -1. */
+static int order_stays(st_t *st, st_pair_t *pair, unsigned byte)
+{
+    double end = probe_seconds() + ST_WAIT_S;
+    unsigned wrong, last;
+    struct ibv_wc wc;
+
+    do {
+        if (order_look(st, byte, &wrong, &last) != 0) {
+            return -1;
+        }
+        (void)st_pair_wait(pair, &wc, 0); /* the emulated device goes on */
+    } while (last && (probe_seconds() < end));
+    if (st_link_ask(st->link, NULL, 0, "fill %u %u", ORDER_WRITES + 1,
+                    ORDER_RDMA) != 0) {
+        return -1;
+    }
+    (void)st_pair_wait(pair, &wc, ORDER_AGAIN_S);
+    return (order_look(st, ORDER_WRITES + 1, &wrong, &last) == 0) ?
+           (wrong == 0) : -1;
+}
+
+static void order_again(st_t *st, st_result_t *result)
+{
+    unsigned i, again = 0, done = 0;
+    st_pair_t pair;
+    int stays;
+
+    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
+        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
+        return;
+    }
+    for (i = 0; i < ORDER_WRITES; ++i) {
+        if (order_write_one(&pair, st, i + 1) != 0) {
+            break;
+        }
+        stays = order_stays(st, &pair, i + 1);
+        if (stays < 0) {
+            break;
+        }
+        again += !stays;
+        ++done;
+    }
+    st_result_decide(result, (again == 0) && (done == ORDER_WRITES),
+                     "%u of %u writes came once more over what was put there "
+                     "since", again, done);
     st_pair_close(&pair);
 }
 
@@ -283,6 +351,10 @@ const st_probe_t st_order[] = {
      "rendezvous ends then", "please report this", order_read},
     {"write-placed", "what was written is in memory there then",
      "puts and their flush end then", "please report this", order_write},
+    {"written-once", "what was written is not written once more, later",
+     "memory into which a peer put may be used for something else at once",
+     "UCX_RNDV_SCHEME=get_zcopy; put only to memory that is left alone for a "
+     "while", order_again},
     {NULL, NULL, NULL, NULL, NULL}
 };
 

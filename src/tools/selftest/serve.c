@@ -331,17 +331,17 @@ static void serve_look(st_serve_t *serve, const char *words, char *answer,
                        size_t size)
 {
     const volatile uint8_t *at = serve->mem.base + ST_MEM_BYTES;
-    size_t length, wrong = 0;
+    size_t length, i, wrong = 0;
     unsigned byte;
 
-    if (serve_span(words, &byte, &length) != 0) {
+    if ((serve_span(words, &byte, &length) != 0) || (length == 0)) {
         serve_say(answer, size, "error a bad length");
         return;
     }
-    while (length-- > 0) {
-        wrong += (at[length] != byte);
+    for (i = length; i-- > 0;) {
+        wrong += (at[i] != byte);
     }
-    serve_say(answer, size, "ok %zu", wrong);
+    serve_say(answer, size, "ok %zu %d", wrong, at[length - 1] != byte);
 }
 
 static void serve_arrived(st_serve_t *serve, const char *words, char *answer,
