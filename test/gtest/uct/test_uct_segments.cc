@@ -301,6 +301,40 @@ TEST_F(UctSegments, endpoints__of_one_key)
     }
 }
 
+/* When the operations of a key have ended, so have all reads of its table: the
+ * memory may end then. */
+TEST_F(UctSegments, endpoints__each_ends_its_read_of_the_table_first)
+{
+    uct_iov_t iov = here->iov(0, 8);
+    Memory plain(*b, 8, 1);
+    Completion known, comp;
+    Entity late(a);
+    uct_ep_h other = late.connect(*b);
+    auto get = [&](Memory &from, Completion *done) {
+        late.progress();
+        return uct_ep_get_zcopy(other, &iov, 1, from.address(), from.rkey(),
+                                &done->uct) == UCS_INPROGRESS;
+    };
+
+    introduce();
+    ASSERT_TRUE(wait([&] { return get(plain, &known); }));
+    device_clock(1);
+    device("delay-us", "1000");
+    EXPECT_FALSE(get(*there, &comp));
+    device("delay-us", "0");
+    move(0, 8);
+    EXPECT_FALSE(get(*there, &comp)) << "its read of the table is under way";
+    device_clock(1000000000);
+    ASSERT_TRUE(wait([&] { return get(*there, &comp); }));
+    device_clock(0);
+    ASSERT_TRUE(wait([&] {
+        late.progress();
+        return comp.done > 0;
+    }));
+    EXPECT_EQ(UCS_OK, comp.status);
+    uct_ep_destroy(other);
+}
+
 /* With pages for what is registered and for a part of what is refused: a segment
  * that stayed registered, or a table, would soon be one too many. */
 TEST_F(UctSegments, ended__leaves_nothing_registered)

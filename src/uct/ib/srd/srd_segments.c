@@ -94,7 +94,9 @@ srd_segments_key(uct_ep_h tl_ep, uct_rkey_t *rkey_p, uint64_t remote_addr)
     if (rkey == NULL) {
         return UCS_OK;
     }
-    if (rkey->keys == NULL) {
+    /* A read of the table that another endpoint was faster with ends first: its
+     * owner may end the memory when its operations have ended. */
+    if ((rkey->keys == NULL) || ep->table_read) {
         return srd_table_fetch(ep, rkey);
     }
     if (!efa_keys_are_valid(rkey->keys)) {
