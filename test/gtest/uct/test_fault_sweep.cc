@@ -279,6 +279,28 @@ TEST_F(FaultSweep, malloc__none_at_receive)
     }
 }
 
+/* The device takes segments, but not all of them together: no smaller ones are
+ * tried, as pinning that much takes long. */
+TEST_F(FaultSweep, segments__whose_sum_is_too_much)
+{
+    constexpr size_t GB = 1ul << 30;
+    Mapping memory(4 * GB, PROT_READ);
+    uct_mem_h memh;
+
+    open();
+    device("accept", "registration:1073741824");
+    device("device-pages", std::to_string(3 * GB / 4096).c_str());
+    fault_disarm();
+    EXPECT_EQ(UCS_ERR_NO_MEMORY,
+              uct_md_mem_reg(a->md(), memory.data(), memory.size(),
+                             UCT_MD_MEM_ACCESS_RMA |
+                                     UCT_MD_MEM_FLAG_HIDE_ERRORS,
+                             &memh));
+    EXPECT_LT(fault_calls("ibv_reg_mr"), 30u);
+    device("device-pages", std::to_string(24 << 20).c_str());
+    device("accept", "registration:0");
+}
+
 class FaultVerb : public FaultSweep,
                   public ::testing::WithParamInterface<std::string> {};
 

@@ -78,26 +78,29 @@ static int efa_segments_is_size(int err)
     return (err == ENOMEM) || (err == EINVAL);
 }
 
-/* Halves the size until the device takes one where it refused one. It keeps
- * those that it has, so that it is asked about the size alone. 0, or `err`. */
-static int efa_segments_halve(efa_md_t *md, const efa_memh_t *memh,
-                              efa_cut_t *cut, int err)
+/* Ends all, and halves the size until the device takes one where it refused
+ * one. 0; or `err`: there is no such size, or it takes the one that it refused,
+ * so it is their sum that is too much. */
+static int
+efa_segments_halve(efa_md_t *md, efa_memh_t *memh, efa_cut_t *cut, int err)
 {
-    uintptr_t   from = efa_cut_at(cut, memh->keys->count);
-    efa_memh_t *segment;
-    int         tried;
+    const uintptr_t from    = efa_cut_at(cut, memh->keys->count);
+    const size_t    refused = cut->size;
+    efa_memh_t     *segment;
+    int             tried;
 
-    do {
+    efa_segments_drop(md, memh);
+    while (efa_segments_is_size(
+            tried = efa_segment_reg(md, cut, from, &segment))) {
         if (cut->size == EFA_SEGMENT_MIN) {
             return err;
         }
         cut->size /= 2;
-        tried      = efa_segment_reg(md, cut, from, &segment);
-    } while (efa_segments_is_size(tried));
+    }
     if (tried == 0) {
         (void)efa_mem_dereg(&md->super, segment, 0, NULL);
     }
-    return tried;
+    return ((tried == 0) && (cut->size == refused)) ? err : tried;
 }
 
 static int efa_segments_find(efa_md_t *md, efa_memh_t *memh, efa_cut_t *cut)
@@ -109,7 +112,6 @@ static int efa_segments_find(efa_md_t *md, efa_memh_t *memh, efa_cut_t *cut)
         if (err != 0) {
             break;
         }
-        efa_segments_drop(md, memh);
     }
     return err;
 }
