@@ -7,7 +7,7 @@ _Static_assert(sizeof(efa_keys_t) <= 1024, "a table is read in one piece");
 
 void efa_rkey_drop(efa_rkey_t *rkey)
 {
-    if (--rkey->uses == 0) {
+    if (__atomic_sub_fetch(&rkey->uses, 1, __ATOMIC_ACQ_REL) == 0) {
         free(rkey->keys);
         free(rkey);
     }

@@ -33,11 +33,12 @@ typedef struct efa_keys {
     uint32_t keys[EFA_KEYS_MAX];
 } efa_keys_t;
 
-/* An unpacked key of memory in segments. It belongs to one thread. */
+/* An unpacked key of memory in segments. One thread uses it at a time; UCP
+ * releases it in any. */
 typedef struct efa_rkey {
     efa_rkey_wire_t wire;
     efa_keys_t     *keys; /* NULL: not read yet; malloc'ed */
-    unsigned        uses; /* UCX's, and reads of the table under way */
+    unsigned        uses; /* UCX's, and reads of the table under way; atomic */
 } efa_rkey_t;
 
 /* No address has this bit, no key of a device either. */

@@ -65,7 +65,7 @@ static ucs_status_t srd_table_fetch(base_ep_t *ep, efa_rkey_t *rkey)
     }
     if (status == UCS_INPROGRESS) {
         ep->table_read = 1;
-        ++rkey->uses;
+        __atomic_add_fetch(&rkey->uses, 1, __ATOMIC_RELAXED);
         return UCS_ERR_NO_RESOURCE;
     }
     free(read->keys);
