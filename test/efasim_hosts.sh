@@ -222,6 +222,7 @@ planted_cache() {
             fail "$kind: $out"
     done
     XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
+    SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
 }
 
 # Outputs in folders of another user and of all; files of the user's own are

@@ -3,11 +3,12 @@
 #
 # Sets srd_cache: the folder of what is made once, which is then executed (other systems,
 # Python environments, tools, sources). Sourced. Where others may make a folder of that
-# name (XDG_CACHE_HOME=/tmp, a group's or another user's) only one of this user's alone is
-# believed.
+# name (XDG_CACHE_HOME=/tmp, a group's or another user's, but for who is root by sudo) only
+# one of this user's alone is believed.
 srd_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
 if [ -n "$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o -perm -020 ! -group "$(id -g)" \
-    -o ! -user "$(id -u)" ! -user 0 \) 2>/dev/null)" ]; then
+    ! -group "${SUDO_GID:-0}" -o ! -user "$(id -u)" ! -user 0 ! -user "${SUDO_UID:-0}" \) \
+    2>/dev/null)" ]; then
     mkdir -m 700 "$srd_cache" 2>/dev/null
     if [ -z "$(find "$srd_cache" -prune -type d -user "$(id -u)" ! -perm -002)" ]; then
         echo "$srd_cache is not this user's alone, and would be executed from: remove it," \
