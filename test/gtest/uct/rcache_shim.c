@@ -24,6 +24,7 @@ int  rcache_test_get(efa_rcache_test_t *test, uintptr_t address, size_t length,
                      int strong, void **region_p);
 void rcache_test_put(efa_rcache_test_t *test, void *region);
 void rcache_test_invalidate(efa_rcache_test_t *test, void *region, int *gone);
+int  rcache_test_give_back(efa_rcache_test_t *test);
 void
 rcache_test_unmapped(efa_rcache_test_t *test, uintptr_t start, uintptr_t end);
 
@@ -70,6 +71,11 @@ void rcache_test_invalidate(efa_rcache_test_t *test, void *region, int *gone)
     node->super.func = rcache_test_gone;
     node->flag       = gone;
     efa_rcache_invalidate(&test->cache, region, &node->super);
+}
+
+int rcache_test_give_back(efa_rcache_test_t *test)
+{
+    return efa_rcache_give_back(&test->cache);
 }
 
 void

@@ -20,6 +20,7 @@ int rcache_test_get(efa_rcache_test *test, uintptr_t address, size_t length,
                     int strong, void **region_p);
 void rcache_test_put(efa_rcache_test *test, void *region);
 void rcache_test_invalidate(efa_rcache_test *test, void *region, int *gone);
+int rcache_test_give_back(efa_rcache_test *test);
 void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
                           uintptr_t end);
 }
@@ -237,16 +238,17 @@ TEST_F(Rcache, refused_union__falls_back_to_the_range_alone)
     EXPECT_EQ(base + page_size, live.begin()->second.first);
 }
 
-TEST_F(Rcache, refused__unused_registrations_are_given_back_first)
+TEST_F(Rcache, unused_registrations__are_given_back)
 {
     open();
-    put(get(0));
-    refuse = 1;
+    void *used = get(0), *region;
     put(get(10));
-    EXPECT_EQ(1u, live.size()); /* the old one made room */
-    refuse = 5;
-    void *region;
+    refuse = 1;
     EXPECT_EQ(ENOMEM, try_get(50, 1, false, &region));
+    EXPECT_TRUE(rcache_test_give_back(cache));
+    EXPECT_EQ(1u, live.size());
+    EXPECT_FALSE(rcache_test_give_back(cache));
+    put(used);
 }
 
 TEST_F(Rcache, weak__is_made_anew_for_who_writes_and_stays_where_it_cannot)

@@ -229,6 +229,81 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
     unshare();
 }
 
+/* A peer gets no right to write memory that was registered without it, though it
+ * is registered anew since it was read-only. */
+TEST_F(UctMemory, read_only__no_right_to_write_is_added)
+{
+    open();
+    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
+        GTEST_SKIP() << "no RDMA WRITE here";
+    }
+    const size_t size = 65536;
+    Mapping remote(size, PROT_READ), local(size);
+    Memory source(*a, local.data(), size);
+    uct_iov_t iov = source.iov(0, size);
+    uct_rkey_bundle_t rkey;
+    uint8_t packed[64];
+    Completion comp;
+    ucs_status_t status;
+
+    memset(local.data(), 0x5a, size);
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(b->md(), remote.data(), size,
+                                     UCT_MD_MEM_ACCESS_LOCAL_WRITE |
+                                             UCT_MD_MEM_ACCESS_REMOTE_GET,
+                                     &remote_memh));
+    ASSERT_EQ(0, mprotect(remote.data(), size, PROT_READ | PROT_WRITE));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
+    ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
+    ASSERT_TRUE(wait([&] {
+        status = uct_ep_put_zcopy(ep, &iov, 1,
+                                  reinterpret_cast<uintptr_t>(remote.data()),
+                                  rkey.rkey, &comp.uct);
+        return status != UCS_ERR_NO_RESOURCE;
+    }));
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
+    EXPECT_NE(UCS_OK, comp.status);
+    EXPECT_EQ(0, remote.data()[0]);
+    uct_rkey_release(a->component(), &rkey);
+    uct_md_mem_dereg(b->md(), remote_memh);
+}
+
+/* The device takes less memory that peers may write at a time than was read-only:
+ * of that the part is received into that is asked for. */
+TEST_F(UctMemory, read_only__more_than_peers_may_write)
+{
+    SRD_ONLY("no reads");
+    open();
+    const size_t size = 4 << 20, part = 65536;
+    Mapping local(size, PROT_READ), remote(size);
+
+    memset(remote.data(), 0x5a, size);
+    share(remote, local);
+    device("mr-pages", "256");
+    ASSERT_EQ(0, mprotect(local.data(), size, PROT_READ | PROT_WRITE));
+    move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, size / 2, part);
+    EXPECT_EQ(0, memcmp(local.data() + size / 2, remote.data() + size / 2, part));
+    device("mr-pages", "1048576");
+    unshare();
+}
+
+/* What nobody uses any more, and the cache has kept, makes room. */
+TEST_F(UctMemory, unused__makes_room_for_what_peers_may_not_write)
+{
+    open();
+    const size_t size = 96 << 20; /* beside the interfaces' own */
+    Mapping first(size), second(size);
+    uct_mem_h memh;
+
+    ASSERT_TRUE(first.repeat() && second.repeat());
+    device("device-pages", std::to_string(size / 4096 * 3 / 2).c_str());
+    for (unsigned access : {UCT_MD_MEM_ACCESS_RMA, UCT_MD_MEM_ACCESS_REMOTE_GET}) {
+        Mapping &memory = (access == UCT_MD_MEM_ACCESS_RMA) ? first : second;
+        ASSERT_EQ(UCS_OK, uct_md_mem_reg(a->md(), memory.data(), size, access, &memh));
+        EXPECT_EQ(UCS_OK, uct_md_mem_dereg(a->md(), memh));
+    }
+    device("device-pages", std::to_string(24 << 20).c_str());
+}
+
 /* As UCX wants it of domains, where it checks parameters: only what was packed
  * to be invalidated is. The handle stays valid. */
 TEST_F(UctMemory, invalidation__needs_a_key_that_was_packed_for_it)

@@ -132,6 +132,7 @@ static int efa_memh_add_part(efa_md_t *md, efa_memh_t *memh, uintptr_t start,
     const ucx_mem_reg_t bytes  = {
         .address   = (void*)start,
         .length    = length,
+        .flags     = memh->flags,
         .mem_type  = UCS_MEMORY_TYPE_HOST,
         .dmabuf_fd = -1
     };
@@ -214,7 +215,7 @@ static int efa_memh_open(efa_md_t *md, efa_memh_t **memh_p, const void *buffer,
     }
     err = (memh->keys != NULL) ? efa_segments_strengthen(md, memh) :
                                  efa_memh_strengthen(md, memh);
-    if ((err == EFAULT) && (buffer != NULL)) {
+    if ((err != 0) && (buffer != NULL)) { /* read-only in part, or too large */
         err = efa_memh_add_part(md, memh, (uintptr_t)buffer, length, memh_p);
     }
     return err;

@@ -233,13 +233,20 @@ int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
     }
     if (err != 0) {
         efa_memh_put(memh);
-        return err;
+        /* Out of some limit: what is only kept for later makes room */
+        return ((err == ENOMEM) && md->has_cache &&
+                efa_rcache_give_back(&md->cache)) ?
+                       efa_memh_reg(md, reg, how, memh_p) : err;
     }
 
     memh->mr      = mr;
     memh->address = reg->address;
     memh->length  = reg->length;
-    memh->full    = weak ? NULL : md;
+    memh->full    = md;
+    if (weak) {
+        memh->full  = NULL;
+        memh->flags = reg->flags;
+    }
     memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
                     (reg->mem_type == UCS_MEMORY_TYPE_HOST);
     *memh_p       = memh;
@@ -310,6 +317,7 @@ int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
     const ucx_mem_reg_t reg = {
         .address   = memh->address,
         .length    = memh->length,
+        .flags     = memh->flags,
         .mem_type  = UCS_MEMORY_TYPE_HOST,
         .dmabuf_fd = -1
     };

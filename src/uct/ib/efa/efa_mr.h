@@ -12,6 +12,7 @@ struct efa_memh {
     efa_md_t            *md;   /* NULL while free */
     void                *address; /* what was asked for */
     size_t               length;
+    unsigned             flags;  /* likewise, while `full` is NULL */
     struct efa_memh     *before; /* the weaker one that this one replaced, and
                                     those of parts: in use until the end;
                                     under memh_lock */

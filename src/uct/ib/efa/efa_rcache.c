@@ -256,16 +256,6 @@ static int efa_rcache_miss(efa_rcache_t *cache, uintptr_t start, uintptr_t end,
     if (err != 0) {
         err = efa_rcache_add_range(cache, start, end, strong, region_p);
     }
-    if ((err != 0) && (err != EFAULT) &&
-        (cache->lru.lru_next != &cache->lru)) {
-        /* Out of some limit: give back all that nobody uses, try once more */
-        while (cache->lru.lru_next != &cache->lru) {
-            efa_rcache_evict(cache, efa_rcache_find(
-                                            cache,
-                                            cache->lru.lru_next->start));
-        }
-        err = efa_rcache_add_range(cache, start, end, strong, region_p);
-    }
     return err;
 }
 
@@ -277,8 +267,7 @@ efa_rcache_strengthen(efa_rcache_t *cache, const efa_rcache_region_t *weak,
 {
     int err = efa_rcache_add(cache, weak->start, weak->end, 0, region_p);
 
-    return (err != EFAULT) ? err :
-                             efa_rcache_add(cache, start, end, 0, region_p);
+    return (err == 0) ? 0 : efa_rcache_add(cache, start, end, 0, region_p);
 }
 
 int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
@@ -354,6 +343,22 @@ void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
     region->gone = gone;
     efa_rcache_put_locked(cache, region);
     efa_rcache_unlock(cache);
+}
+
+int efa_rcache_give_back(efa_rcache_t *cache)
+{
+    unsigned long before;
+    int           some;
+
+    pthread_mutex_lock(&cache->lock);
+    before = cache->evictions;
+    while (cache->lru.lru_next != &cache->lru) {
+        efa_rcache_evict(cache,
+                         efa_rcache_find(cache, cache->lru.lru_next->start));
+    }
+    some = cache->evictions != before;
+    efa_rcache_unlock(cache);
+    return some;
 }
 
 void efa_rcache_init(efa_rcache_t *cache, const efa_rcache_ops_t *ops,

@@ -103,6 +103,9 @@ void efa_rcache_put(efa_rcache_t *cache, efa_rcache_region_t *region);
 void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
                            efa_rcache_gone_t *gone);
 
+/* Deregisters all that nobody uses. Returns whether there was any. */
+int efa_rcache_give_back(efa_rcache_t *cache);
+
 /*
  * Notes that [start, end) is about to be unmapped. Async-signal-safe but for
  * its spin lock; callable from any thread and from inside reg and dereg.

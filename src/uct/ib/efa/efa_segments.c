@@ -181,6 +181,7 @@ int efa_segments_reg(efa_md_t *md, const ucx_mem_reg_t *reg, int err,
     md->segment   = cut.size;
     memh->address = reg->address;
     memh->length  = reg->length;
+    memh->flags   = reg->flags;
     memh->is_host = memh->before->is_host;
     *memh_p       = memh;
     host_debug(md->super.host,
