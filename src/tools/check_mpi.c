@@ -39,7 +39,8 @@ static int in_path(const char *program)
 static int file_param(const char *path, const char *name, char *value,
                       size_t size)
 {
-    FILE *file = fopen(path, "re");
+    int fd     = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe? */
+    FILE *file = (fd < 0) ? NULL : fdopen(fd, "r");
     char line[1024], key[256], text[512];
     int found = -1;
 

@@ -26,19 +26,15 @@ static int pci_attribute(const info_t *info, const char *bdf, const char *name,
 {
     const char *root = getenv("SYSFS_PATH");
     char path[PATH_MAX];
-    FILE *file;
-    int ret = -1;
 
     snprintf(path, sizeof(path), "%s%s/bus/pci/devices/%s/%s",
              (root != NULL) ? "" : info->sysroot,
              (root != NULL) ? root : "/sys", bdf, name);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        ret = (fgets(text, (int)size, file) != NULL) ? 0 : -1;
-        text[strcspn(text, "\n")] = '\0';
-        fclose(file);
+    if (efa_file_read(path, text, size) != 0) {
+        return -1;
     }
-    return ret;
+    text[strcspn(text, "\n")] = '\0';
+    return (text[0] != '\0') ? 0 : -1;
 }
 
 #ifdef HAVE_HWLOC

@@ -41,7 +41,7 @@ const char *efa_sysfs_root(void)
 
 int efa_file_read(const char *path, char *buffer, size_t size)
 {
-    int     fd   = open(path, O_RDONLY | O_CLOEXEC);
+    int     fd   = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     size_t  used = 0;
     ssize_t length;
 

@@ -97,8 +97,8 @@ const char *efa_memlock_text(char *buffer, size_t size);
 /* Where sysfs is: "/sys", if the environment does not say another place. */
 const char *efa_sysfs_root(void);
 
-/* The contents of a file, cut off after `size` - 1 bytes. 0, or -1 when it
- * cannot be opened. */
+/* The contents of a file, cut off after `size` - 1 bytes; of a pipe, what is
+ * in it. 0, or -1 when it cannot be opened. */
 int efa_file_read(const char *path, char *buffer, size_t size);
 
 /* The smaller of a wish and the limit of the device. */
