@@ -286,7 +286,7 @@ TEST_F(UctMemory, read_only__more_than_peers_may_write)
     unshare();
 }
 
-/* What nobody uses any more, and the cache has kept, makes room. */
+/* Registrations that nobody uses any more, and the cache has kept, make room. */
 TEST_F(UctMemory, unused__makes_room_for_what_peers_may_not_write)
 {
     open();
