@@ -22,6 +22,7 @@ efasim_engine_sources = \
 	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/knobs.def \
+	src/efasim/engine/again.c src/efasim/engine/again.h \
 	src/efasim/engine/late.c src/efasim/engine/late.h \
 	src/efasim/engine/limits.h \
 	src/efasim/engine/list.h \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dev.h"
+#include "again.h"
 #include "cntr.h"
 #include "control.h"
 #include "cq.h"
@@ -111,7 +112,8 @@ void sim_dev_close(struct sim_dev *dev)
 static int dev_has_timers(const struct sim_dev *dev)
 {
     return (dev->outstanding != 0) || (dev->plan != NULL) ||
-           (dev->knobs.receive_us != 0) || (dev->late_num != 0);
+           (dev->knobs.receive_us != 0) || (dev->late_num != 0) ||
+           (dev->again_num != 0);
 }
 
 /* Take new requests. Reads the clock, unless the caller has. */
@@ -167,6 +169,9 @@ unsigned sim_dev_progress(struct sim_dev *dev)
     if (dev->late_num != 0) {
         done += sim_late_run(dev);
     }
+    if (dev->again_num != 0) {
+        done += sim_again_run(dev);
+    }
 
     return done;
 }
@@ -177,6 +182,7 @@ int sim_dev_is_busy(struct sim_dev *dev)
     struct sim_qp *qp;
 
     if ((dev->outstanding != 0) || (dev->late_num != 0) ||
+        (dev->again_num != 0) ||
         sim_fault_pending(dev) ||
         sim_poll_has_packets(dev)) {
         return 1;

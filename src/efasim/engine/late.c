@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "late.h"
-#include "mr.h"
 
-void sim_late_add(struct sim_dev *dev, uint64_t us, const struct sim_late *late)
+void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
+                  const struct sim_late *late)
 {
-    dev->late[dev->late_num]     = *late;
-    dev->late[dev->late_num].due = dev->ops->now(dev->env) + us * 1000;
+    dev->late[dev->late_num]      = *late;
+    dev->late[dev->late_num].due  = dev->ops->now(dev->env) +
+                                    dev->knobs.late[op] * 1000;
     ++dev->late_num;
-}
-
-/* The target's device looks at the key each time. */
-static void late_again(struct sim_dev *dev, const struct sim_late *late)
-{
-    const struct sim_mr_range range = { .key    = late->key,
-                                        .access = SIM_ACCESS_REMOTE_WRITE,
-                                        .iova   = late->far,
-                                        .length = late->again_num };
-    uint64_t addr;
-
-    if (sim_mr_remote(dev, late->nic, late->owner, late->pd, &range,
-                      &addr) == 0) {
-        (void)dev->ops->rdma(dev->env, late->owner, IO_OP_WRITE,
-                             (struct sim_near){ .bytes = late->again }, addr,
-                             late->again_num);
-    }
 }
 
 static void late_place(struct sim_dev *dev, const struct sim_late *late)
 {
-    if (late->again_num > 0) {
-        late_again(dev, late);
-    } else if (late->remote) {
+    if (late->remote) {
         (void)dev->ops->rdma(dev->env, late->owner, late->op,
                              (struct sim_near){ .addr = late->local },
                              late->far, 1);

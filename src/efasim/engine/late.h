@@ -2,7 +2,7 @@
 /*
  * The knob late: a completion that comes before its data. The last byte of the
  * completed data waits here; a program that takes the completion for proof
- * reads the old one. And the knob write-again-us: data that comes twice.
+ * reads the old one.
  */
 #ifndef EFASIM_ENGINE_LATE_H
 #define EFASIM_ENGINE_LATE_H
@@ -17,11 +17,11 @@ static inline int sim_late_is_on(const struct sim_dev *dev,
            (dev->late_num < SIM_LATE_MAX);
 }
 
-/* Keeps it for so long; fewer than SIM_LATE_MAX are kept. */
-void sim_late_add(struct sim_dev *dev, uint64_t us,
+/* Keeps it; sim_late_is_on() said yes. */
+void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
                   const struct sim_late *late);
 
-/* Places those that are due. Returns their number. */
+/* Places the bytes that are due. Returns their number. */
 unsigned sim_late_run(struct sim_dev *dev);
 
 /* Places all, as their memory goes. */

@@ -57,8 +57,8 @@ enum {
     SIM_CHECK_NS       = 10000000, /* between checks of silent peers */
     SIM_UD_WAIT_NS     = 100000000, /* a datagram finds no room: lost */
 
-    SIM_LATE_MAX       = 64,      /* of knobs late and write-again-us */
-    SIM_AGAIN_MAX      = 16,      /* bytes of a write that come once more */
+    SIM_LATE_MAX       = 64,      /* bytes not yet in place (knob late) */
+    SIM_AGAIN_MAX      = 64,      /* writes that come once more */
 
     SIM_RNR_ENDLESS    = 7,       /* rnr_retry that means "for ever" */
 };

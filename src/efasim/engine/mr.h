@@ -34,13 +34,6 @@ int sim_mr_deregister(struct sim_dev *dev, uint32_t index);
 /* By its key; *addr gets the addr of its registration. */
 int sim_mr_deregister_key(struct sim_dev *dev, uint32_t key, uint64_t *addr);
 
-/* A range of memory that a request wants to touch */
-struct sim_mr_range {
-    uint32_t key;
-    uint32_t access;
-    uint64_t iova, length;
-};
-
 static inline struct sim_mr_range sim_mr_range(const struct io_buf *buf,
                                                uint32_t access)
 {

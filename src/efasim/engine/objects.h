@@ -191,9 +191,21 @@ struct sim_late {
     uint32_t owner;                 /* of the remote address */
     uint64_t local, far;            /* addresses */
     uint64_t due;                   /* ns */
-    uint8_t  again[SIM_AGAIN_MAX];  /* a write's first bytes, once more */
-    uint32_t again_num;             /* 0: it is a late one */
-    uint32_t key, pd, nic;          /* of the memory that they are to reach */
+};
+
+/* A range of memory that a request wants to touch */
+struct sim_mr_range {
+    uint32_t key;
+    uint32_t access;
+    uint64_t iova, length;
+};
+
+/* The beginning of a write that comes once more. */
+struct sim_again {
+    uint32_t            owner, nic, pd; /* whose memory it is */
+    struct sim_mr_range range;          /* in it */
+    uint8_t             bytes[16];
+    uint64_t            due;            /* ns */
 };
 
 struct sim_dev {
@@ -253,6 +265,8 @@ struct sim_dev {
 
     struct sim_late           late[SIM_LATE_MAX];
     uint32_t                  late_num;
+    struct sim_again          again[SIM_AGAIN_MAX];
+    uint32_t                  again_num;
     uint32_t                  qpn_next;  /* without reuse */
 
     struct sim_op           **op_chunk;   /* of op.c */

@@ -8,6 +8,7 @@
  * receive there, or none if both QPs were created for unsolicited ones.
  */
 #include "rdma.h"
+#include "again.h"
 #include "complete.h"
 #include "dev.h"
 #include "fail.h"
@@ -20,7 +21,6 @@
 #include "send.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* The answer of the responder's device: a status. On OK *addr is in the
  * target's memory and *owner names the target. */
@@ -169,35 +169,8 @@ static int rdma_is_late(const struct sim_op *op, uint32_t owner,
 
     late.local = local + op->length - 1;
     late.far   = remote + op->length - 1;
-    sim_late_add(op->qp->dev, op->qp->dev->knobs.late[kind], &late);
+    sim_late_add(op->qp->dev, kind, &late);
     return 1;
-}
-
-/* The write is placed, and the first of its bytes will be once more. */
-static void rdma_again(const struct sim_op *op, uint32_t owner,
-                       const struct sim_near *near)
-{
-    struct sim_dev *dev            = op->qp->dev;
-    const struct io_remote *remote = &op->wqe.rdma.remote;
-    struct sim_late again          = { .owner = owner, .nic = op->nic,
-                                       .key   = remote->rkey };
-
-    if ((dev->knobs.write_again_us == 0) || (dev->late_num == SIM_LATE_MAX) ||
-        (sim_opcode_of(op) != IO_OP_WRITE) || (op->length == 0)) {
-        return;
-    }
-
-    again.far       = io_addr(remote->addr_lo, remote->addr_hi);
-    again.pd        = atomic_load(&dev->dir->nic[op->nic]
-                                   .qp[op->wqe.meta.dest_qpn].pd);
-    again.again_num = (op->length < SIM_AGAIN_MAX) ? op->length :
-                                                     SIM_AGAIN_MAX;
-    if (near->bytes != NULL) {
-        memcpy(again.again, near->bytes, again.again_num);
-    } else {
-        dev->ops->mem_read(dev->env, again.again, near->addr, again.again_num);
-    }
-    sim_late_add(dev, dev->knobs.write_again_us, &again);
 }
 
 /* Copy one chunk; returns its length. */
@@ -235,7 +208,7 @@ static uint32_t rdma_chunk(struct sim_op *op)
 
     op->done += chunk;
     if (op->done == op->length) {
-        rdma_again(op, owner, &first);
+        sim_again_add(op, owner, &first);
         rdma_placed(op);
     } else {
         list_del(&op->link);

@@ -138,7 +138,7 @@ static void rx_scatter(struct sim_dev *dev, const struct rx_wqe *wqe,
     if ((left > 0) && sim_late_is_on(dev, SIM_LATE_SEND)) {
         late.value = src[--left];
         late.local = rx_address(wqe, skip + left);
-        sim_late_add(dev, dev->knobs.late[SIM_LATE_SEND], &late);
+        sim_late_add(dev, SIM_LATE_SEND, &late);
     }
 
     for (i = 0; (i < wqe->num) && (left > 0); ++i) {

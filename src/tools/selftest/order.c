@@ -247,6 +247,13 @@ static void order_write(st_t *st, st_result_t *result)
     st_pair_close(&pair);
 }
 
+/* The far side puts there what no write of order_again does. 0, or -1. */
+static int order_fill(st_t *st)
+{
+    return st_link_ask(st->link, NULL, 0, "fill %u %u", ORDER_WRITES + 1,
+                       ORDER_RDMA);
+}
+
 /* The far side puts something else where a write is: whether it stays there. 1,
  * 0, or -1. */
 static int order_stays(st_t *st, st_pair_t *pair, unsigned byte)
@@ -261,8 +268,7 @@ static int order_stays(st_t *st, st_pair_t *pair, unsigned byte)
         }
         (void)st_pair_wait(pair, &wc, 0); /* the emulated device goes on */
     } while (last && (probe_seconds() < end));
-    if (st_link_ask(st->link, NULL, 0, "fill %u %u", ORDER_WRITES + 1,
-                    ORDER_RDMA) != 0) {
+    if (order_fill(st) != 0) {
         return -1;
     }
     (void)st_pair_wait(pair, &wc, ORDER_AGAIN_S);
@@ -280,7 +286,8 @@ static void order_again(st_t *st, st_result_t *result)
         (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
         return;
     }
-    for (i = 0; i < ORDER_WRITES; ++i) {
+    stays = order_fill(st);
+    for (i = 0; (stays >= 0) && (i < ORDER_WRITES); ++i) {
         if (order_write_one(&pair, st, i + 1) != 0) {
             break;
         }
