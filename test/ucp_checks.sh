@@ -137,8 +137,8 @@ ucx_info_values() {
     at_least am_bcopy "$(info_bytes "$srd" am_bcopy)" 8900
     at_least am_zcopy "$(info_bytes "$srd" am_zcopy)" 8900
     at_least am_short "$(info_bytes "$srd" am_short)" 24
-    info_line "$srd" get_zcopy | grep -qE '<= (1G|1024M|1048576K)' ||
-        fail "get_zcopy is not 1 GiB: $(info_line "$srd" get_zcopy)"
+    info_line "$srd" get_zcopy | grep -qE '<= (32M|32768K)' ||
+        fail "get_zcopy is not 32 MiB: $(info_line "$srd" get_zcopy)"
 }
 
 # Every configuration variable of ours is listed.

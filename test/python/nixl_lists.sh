@@ -79,11 +79,11 @@ nixl_killed_list_inside() {
 # A pool of many registrations, in blocks, those over the seams among them: 4 GB of
 # 64 in --full.
 nixl_pool_inside() {
-    local each=$((256 << 20))
+    local each=$((64 << 20))
     # shellcheck disable=SC2034 # for sides
     PYTHON=$1
     export PYTHONPATH=$PYTHON_EXAMPLES NIXL_UCX_SGL_ENABLE
-    ! full || export POOL_GB=64 POOL_ROUNDS=8
+    ! full || export POOL_GB=64 POOL_ROUNDS=8 POOL_PART_MB=256
     for NIXL_UCX_SGL_ENABLE in 1 0; do
         sides "$PYTHON_DIR/nixl_checks.py" pool @PORT@ -- \
             "$PYTHON_DIR/nixl_checks.py" pool @PORT@ 127.0.0.1 : \

@@ -8,7 +8,7 @@ import os
 
 import numpy
 
-PART = 256 << 20
+PART = int(os.environ.get('POOL_PART_MB', '64')) << 20
 BLOCK = 64 << 10
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p

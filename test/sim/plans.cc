@@ -167,13 +167,13 @@ static const struct Row {
      SET(p.nodes = 1000, p.messages = 1, p.buffers = 1024, p.late = 0.02)},
 };
 
-static void apply(const std::string &name, Plan &plan)
+static void apply_plan(const std::string &name, Plan &plan)
 {
     for (const Row &row : rows) {
         if (name == row.name) {
             std::istringstream from(row.from);
             for (std::string each; from >> each;) {
-                apply(each, plan);
+                apply_plan(each, plan);
             }
             row.set(plan);
             return;
@@ -190,7 +190,7 @@ std::vector<Plan> plans()
         if (row.name[0] != '=') {
             all.emplace_back();
             all.back().name = row.name;
-            apply(row.name, all.back());
+            apply_plan(row.name, all.back());
         }
     }
     return all;

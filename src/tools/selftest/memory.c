@@ -65,10 +65,17 @@ static struct ibv_mr *memory_register(st_t *st, void *base, size_t length)
     return st->verbs->reg_mr(st->pd, base, length, st_qp_access(st->device));
 }
 
-/* Where a registration failed, whose `good` bytes before were taken. */
+/* The host's; the kernel may refuse to register more. */
+static size_t memory_physical(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
+/* `good` bytes were taken, and then `err` came, or 0: nothing more was asked. */
 static void memory_size_end(st_t *st, st_result_t *result, size_t good, int err)
 {
-    int writes = (st_qp_access(st->device) & IBV_ACCESS_REMOTE_WRITE) != 0;
+    int limited = (st_qp_access(st->device) & IBV_ACCESS_REMOTE_WRITE) &&
+                  (memory_physical() >= MEMORY_MOST);
     struct rlimit limit;
 
     if ((err == ENOMEM) && (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
@@ -78,8 +85,8 @@ static void memory_size_end(st_t *st, st_result_t *result, size_t good, int err)
         return;
     }
     st_result_decide(result,
-                     writes ? (good == MEMORY_LONG) && (err == ENOMEM) :
-                              (err == 0),
+                     limited ? (good == MEMORY_LONG) && (err == ENOMEM) :
+                               (err == 0),
                      "registrations to %zu KiB%s%s", good / 1024,
                      err ? ", not more: " : "", err ? strerror(err) : "");
 }
@@ -95,7 +102,8 @@ static void memory_size(st_t *st, st_result_t *result)
         st_result_not_asked(result, "no room for so many addresses");
         return;
     }
-    for (length = 4096; length <= MEMORY_MOST;
+    for (length = 4096; (length <= MEMORY_MOST) &&
+                        (length <= memory_physical());
          length *= (length < MEMORY_LONG) ? 4 : 2) {
         mr = memory_register(st, base, length);
         if (mr == NULL) {

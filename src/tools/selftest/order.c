@@ -279,6 +279,7 @@ static int order_stays(st_t *st, st_pair_t *pair, unsigned byte)
 static void order_again(st_t *st, st_result_t *result)
 {
     unsigned i, again = 0, done = 0;
+    struct ibv_wc wc;
     st_pair_t pair;
     int stays;
 
@@ -286,6 +287,7 @@ static void order_again(st_t *st, st_result_t *result)
         (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
         return;
     }
+    (void)st_pair_wait(&pair, &wc, ORDER_AGAIN_S); /* of probes before */
     stays = order_fill(st);
     for (i = 0; (stays >= 0) && (i < ORDER_WRITES); ++i) {
         if (order_write_one(&pair, st, i + 1) != 0) {
