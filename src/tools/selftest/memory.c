@@ -71,7 +71,7 @@ static size_t memory_physical(void)
     return (size_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-/* `good` bytes were taken, and then `err` came, or 0: nothing more was asked. */
+/* `good` bytes were taken, and then `err` came, or 0: no more was asked. */
 static void memory_size_end(st_t *st, st_result_t *result, size_t good, int err)
 {
     int limited = (st_qp_access(st->device) & IBV_ACCESS_REMOTE_WRITE) &&
