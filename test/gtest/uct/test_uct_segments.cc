@@ -320,7 +320,9 @@ TEST_F(UctSegments, endpoints__each_ends_its_read_of_the_table_first)
     ASSERT_TRUE(wait([&] { return get(plain, &known); }));
     device_clock(1);
     device("delay-us", "1000");
+    const auto rung = counter("doorbells");
     EXPECT_FALSE(get(*there, &comp));
+    ASSERT_TRUE(wait([&] { return counter("doorbells") > rung; }));
     device("delay-us", "0");
     move(0, 8);
     EXPECT_FALSE(get(*there, &comp)) << "its read of the table is under way";
