@@ -153,9 +153,16 @@ TEST_F(Rma, flush_orders_put_and_message)
 }
 
 /* Memory of which a part is read-only is open to a peer as a whole, and UCX
- * keeps that registration: it puts into the rest, which is opened later. */
+ * keeps that registration: it puts into the rest, which is opened later. Before
+ * 1.16 UCX does not tell of which bytes it wants a key. */
 TEST_F(Rma, put_beside_read_only_memory)
 {
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if (minor < 16) {
+        GTEST_SKIP() << "UCX 1." << minor;
+    }
     const size_t part = 1 << 20;
     void *memory      = mmap(nullptr, 2 * part, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
