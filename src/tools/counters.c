@@ -36,13 +36,12 @@ static const char *const counters_received[] = {"recv_bytes",
 static void counters_folder(const info_t *info, const char *device,
                             char path[PATH_MAX])
 {
-    const char *root = getenv("SYSFS_PATH");
+    char within[PATH_MAX];
 
-    snprintf(path, PATH_MAX, "%s%s/class/infiniband%s%s%s",
-             (root != NULL) ? "" : info->sysroot,
-             (root != NULL) ? root : "/sys", (device != NULL) ? "/" : "",
-             (device != NULL) ? device : "",
+    snprintf(within, sizeof(within), "/class/infiniband%s%s%s",
+             (device != NULL) ? "/" : "", (device != NULL) ? device : "",
              (device != NULL) ? "/ports/1/hw_counters" : "");
+    info_device_path(info, within, path);
 }
 
 /* The counters of a device, in the order of their names. 0, or -1: none. */

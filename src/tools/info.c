@@ -49,6 +49,14 @@ void info_path(const info_t *info, const char *path, char full[PATH_MAX])
     }
 }
 
+void info_device_path(const info_t *info, const char *path,
+                      char full[PATH_MAX])
+{
+    snprintf(full, PATH_MAX, "%s%s%s",
+             (getenv("SYSFS_PATH") != NULL) ? "" : info->sysroot,
+             efa_sysfs_root(), path);
+}
+
 int info_read(const info_t *info, const char *path, char *text, size_t size)
 {
     char full[PATH_MAX];

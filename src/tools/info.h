@@ -57,6 +57,11 @@ void info_report(info_t *info, info_level_t level, const char *name,
 /* sysroot + @path, of /sys/ what SYSFS_PATH names if sysroot is "". */
 void info_path(const info_t *info, const char *path, char full[PATH_MAX]);
 
+/* The same of @path in /sys where libibverbs looks: below SYSFS_PATH, and below
+ * sysroot only without that. */
+void info_device_path(const info_t *info, const char *path,
+                      char full[PATH_MAX]);
+
 /* Reads the first bytes of the file at info_path() as text, without the newline
  * at the end. 0, or -1. */
 int info_read(const info_t *info, const char *path, char *text, size_t size);

@@ -24,13 +24,11 @@
 static int pci_attribute(const info_t *info, const char *bdf, const char *name,
                          char *text, size_t size)
 {
-    const char *root = getenv("SYSFS_PATH");
-    char path[PATH_MAX];
+    char path[PATH_MAX], full[PATH_MAX];
 
-    snprintf(path, sizeof(path), "%s%s/bus/pci/devices/%s/%s",
-             (root != NULL) ? "" : info->sysroot,
-             (root != NULL) ? root : "/sys", bdf, name);
-    if (efa_file_read(path, text, size) != 0) {
+    snprintf(path, sizeof(path), "/bus/pci/devices/%s/%s", bdf, name);
+    info_device_path(info, path, full);
+    if (efa_file_read(full, text, size) != 0) {
         return -1;
     }
     text[strcspn(text, "\n")] = '\0';
