@@ -410,9 +410,12 @@ TEST_F(UctNested, lost__with_messages_that_wait)
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &ops[0].uct));
     device("delay-us", "0");
     device("inject", "send:10:1000");
-    for (uint64_t i = 0; i < 8; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(waits, AM_ID, i, nullptr, 0)) << i;
+    uint64_t sent = 0; /* a device with its own time may still owe a window */
+    while ((sent < 8) &&
+           (uct_ep_am_short(waits, AM_ID, sent, nullptr, 0) == UCS_OK)) {
+        ++sent;
     }
+    EXPECT_TRUE((sent == 8) || device_has_own_time());
     device_works();
     a->progress();
     device("inject", "send:1:1000");
