@@ -11,6 +11,8 @@
 
 struct sim_cq;
 
+enum { SIM_ALIVE_STOPPED = 2 }; /* else 1 */
+
 enum sim_fatal {
     SIM_FATAL_REMOVED, /* the device was pulled out */
     SIM_FATAL_KILLED,  /* the host dies */
@@ -37,8 +39,9 @@ struct sim_env_ops {
     /* Wake the process in this slot, which sleeps. */
     void (*wake)(void *env, unsigned slot);
 
-    /* Does the process still run? May cost a few system calls. When it does
-     * not, the callee has already taken back all that it held (dir_purge). */
+    /* Is there the process? May cost a few system calls. When there is not (0),
+     * the callee has already taken back all that it held (dir_purge).
+     * SIM_ALIVE_STOPPED: a signal or a debugger has stopped it. */
     int (*is_alive)(void *env, uint32_t owner);
 
     /* IO_OP_READ: copy from another process's registered memory; IO_OP_WRITE:

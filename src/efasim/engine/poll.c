@@ -2,6 +2,7 @@
 /* Polling: the rings of peers that may have something, in turn. */
 #include "poll.h"
 #include "fail.h"
+#include "op.h"
 #include "path.h"
 #include "peer.h"
 #include "rx.h"
@@ -163,8 +164,21 @@ static void poll_repeat(struct sim_peer *peer)
     }
 }
 
+/* A card works on while its process is stopped. This device does not, so that
+ * time does not count for those who wait for it. */
+static void poll_postpone(const struct sim_list *list)
+{
+    struct sim_list *link = list->next;
+
+    for (; link != list; link = link->next) {
+        sim_op_deadline(list_entry(link, struct sim_op, link));
+    }
+}
+
 void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
 {
+    int alive = 0;
+
     if (!poll_has_requests(peer)) {
         peer->next_check = dev->now + SIM_PEER_CHECK_NS;
         return;
@@ -180,9 +194,14 @@ void sim_poll_check(struct sim_dev *dev, struct sim_peer *peer)
     }
 
     peer->next_check = dev->now + SIM_PEER_CHECK_NS;
-    if ((atomic_load(&dev->dir->slot[peer->slot].owner) != peer->tx_owner) ||
-        !dev->ops->is_alive(dev->env, peer->tx_owner)) {
+    if (atomic_load(&dev->dir->slot[peer->slot].owner) == peer->tx_owner) {
+        alive = dev->ops->is_alive(dev->env, peer->tx_owner);
+    }
+    if (alive == 0) {
         poll_peer(dev, peer, 1); /* take what it sent before it died */
         sim_peer_tx_close(dev, peer);
+    } else if (alive == SIM_ALIVE_STOPPED) {
+        poll_postpone(&peer->inflight);
+        poll_postpone(&peer->blocked);
     }
 }

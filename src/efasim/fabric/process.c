@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "process.h"
+#include "efasim/engine/env_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,8 +90,11 @@ int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
     if ((own_ns == 0) || (own_ns != ns)) {
         return 1;
     }
-    return (process_stat(pid, &state, &current) == 0) &&
-           (current == start_time) && (state != 'Z') && (state != 'X');
+    if ((process_stat(pid, &state, &current) != 0) ||
+        (current != start_time) || (state == 'Z') || (state == 'X')) {
+        return 0;
+    }
+    return ((state == 'T') || (state == 't')) ? SIM_ALIVE_STOPPED : 1;
 }
 
 int fabric_process_check_size(uint64_t size)

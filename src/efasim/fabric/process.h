@@ -13,6 +13,7 @@
  * 1: pid runs and is the process that started at start_time in the PID
  * namespace `ns`; or it cannot be seen from here, as that is another namespace
  * or /proc is not mounted: then its owner must look after it.
+ * SIM_ALIVE_STOPPED: it is that process, and is stopped.
  */
 int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns);
 

@@ -45,7 +45,7 @@ unsigned fabric_reap(struct fabric *fabric)
         if ((last == NULL) || (slot->pid != last->pid) ||
             (slot->start_time != last->start_time) ||
             (slot->pid_ns != last->pid_ns)) {
-            is_alive = fabric_slot_is_alive(slot);
+            is_alive = fabric_slot_is_alive(slot) != 0;
         }
         last  = slot;
         live += is_alive;
@@ -60,13 +60,14 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
 {
     struct dir_slot *slot = &fabric->dir->slot[dir_owner_slot(owner) %
                                                SIM_SLOTS];
-    int lock;
+    int lock, alive;
 
     if (atomic_load(&slot->owner) != owner) {
         return 0;
     }
-    if (fabric_slot_is_alive(slot)) {
-        return 1;
+    alive = fabric_slot_is_alive(slot);
+    if (alive != 0) {
+        return alive;
     }
 
     lock = fabric_lock(fabric->path, 1);

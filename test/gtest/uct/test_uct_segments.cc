@@ -305,6 +305,9 @@ TEST_F(UctSegments, endpoints__of_one_key)
  * memory may end then. */
 TEST_F(UctSegments, endpoints__each_ends_its_read_of_the_table_first)
 {
+    if (device_has_own_time()) {
+        GTEST_SKIP() << "the read may end before its delay is taken back";
+    }
     uct_iov_t iov = here->iov(0, 8);
     Memory plain(*b, 8, 1);
     Completion known, comp;
