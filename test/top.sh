@@ -397,7 +397,8 @@ print(*(pid for _, pid in sorted(ranks.items(), reverse=True)), sep="\n")' <"$CH
     until top_json && grep -aqE "\"headline\": \"${want/PID/$last}" "$CHECK_LOG.json" &&
         grep -aqE "^ +\"${AND-}" "$CHECK_LOG.json"; do
         kill -0 "$job" || fail "$how: it ended: $(tail -n 5 "$CHECK_LOG.out")"
-        [ $((looks += 1)) -lt 100 ] || fail "$how: $(cat "$CHECK_LOG.json")"
+        [ $((looks += 1)) -lt 100 ] ||
+            fail "$how: $(sed -n '/"headline"/,/\]/p' "$CHECK_LOG.json")"
         [ -z "${AND-}" ] || ! grep -aqE "^ +\"$AND" "$CHECK_LOG.json" || kill -STOP "$last"
     done
     sed -n '/"headline"/,/\]/p' "$CHECK_LOG.json"
