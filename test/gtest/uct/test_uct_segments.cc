@@ -2,6 +2,7 @@
 /* Memory that the device takes in several registrations only (efa_rkey.h). */
 #include "list_test.h"
 #include "mapping.h"
+#include "module_clock.h"
 
 #include <uct/ib/efa/efa_rkey.h>
 
