@@ -3,6 +3,7 @@
  * messages, reads and writes, for the first packet of all, and for receives. */
 #include "module_clock.h"
 #include "uct_entity.h"
+#include "vfs_files.h"
 
 #include <memory>
 #include <stdexcept>
@@ -91,6 +92,21 @@ protected:
         for (int i = 0; i < 2000; ++i) {
             progress();
         }
+        int calm = 0; /* rounds in turn; the device may be late */
+        ASSERT_TRUE(wait([&] {
+            calm = is_under_way() ? 0 : calm + 1;
+            return calm > 10;
+        }));
+    }
+
+    static bool is_under_way()
+    {
+        for (const auto &path : vfs_test::interfaces()) {
+            if (vfs_test::number(path, "requests_in_flight") > 0) {
+                return true;
+            }
+        }
+        return false;
     }
 };
 
