@@ -190,13 +190,17 @@ class Hostile(Beside):
         self.assertGreater(served, 10, 'once or twice between two answers')
 
     def test_registration_of_nothing_is_refused(self):
-        """More than the memory, and pages that are not there."""
+        """More than the memory, and pages that are not there, or are of 16 TB."""
         guest = self.guest()
         self.assertEqual(guest.command(ALLOC_PD)[0], 0)
         for pages, page, want in ((2048, Guest.BASE, ILLEGAL), (1024, Guest.BASE, 0),
                                   (4, Guest.BASE + Guest.SIZE, ILLEGAL)):
             self.assertEqual(guest.command(REG_MR, guest.endless_list(pages, page),
                                            LIST)[0], want)
+        for shift, want in (12, 0), (44, ILLEGAL):
+            self.assertEqual(guest.command(REG_MR, fields(
+                60, (4, 'Q', Guest.BASE), (36, 'Q', 4096), (44, 'B', shift),
+                (45, 'B', 1)))[0], want)
 
     def test_command_that_is_reset_while_it_is_done_ends_nobody(self):
         size = 96 << 30
