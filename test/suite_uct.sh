@@ -505,7 +505,7 @@ suite_run() {
     ci && check libefa_sid 120 uct_in_sid 'by libefa' srd --reorder 0.3
     ci && check direct_alone 240 uct_in_sid direct srd --eager
     full && check direct_alone_ucp 600 direct_alone_ucp
-    ci && check direct_alone_ud 240 uct_in_sid direct ud --eager
+    full && check direct_alone_ud 240 uct_in_sid direct ud --eager
     ci && check direct_instructions 240 direct_instructions
     ci && check direct_ucp 60 ucp_put sid --reorder 0.3
     if full; then

