@@ -510,7 +510,7 @@ suite_run() {
     check top_shows 60 top_shows
     ci && check top_hostile 90 top_hostile
     ci && check top_many 30 top_many
-    check top_network 60 top_network
+    ci && check top_network 60 top_network
     check top_rnr 30 top_rnr
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
@@ -519,7 +519,7 @@ suite_run() {
     ci && check top_ud 30 top_ud
     at_once 1
     alone_begin
-    ci && alone top_worst 60 top_worst
+    ci && alone top_worst 120 top_worst
     alone_end
     check info_page_readme 60 page_readme
 }

@@ -28,7 +28,7 @@ suite_run() {
     elif ci; then
         check mutants 240 caught 100
     else
-        check mutants 90 caught 400
+        check mutants 90 caught 1000
     fi
 }
 
