@@ -115,9 +115,9 @@ def starves(program):
         os.kill(rival, signal.SIGKILL)
 
 
-def wait(peer, age, qpn=77, sent=False):
+def wait(peer, age, qpn=77, sent=False, refused=0):
     """A row: a message has waited `age` ms for that peer's buffers, or for a completion."""
-    return struct.pack('<16sIIIIQHHHBBII', peer, qpn, age, 0, 0, 0, 0, 0, 0, 0,
+    return struct.pack('<16sIIIIQHHHBBII', peer, qpn, age, 0, 0, 0, 0, refused, 0, 0,
                        4 if sent else 3, 0, 0)
 
 
@@ -174,13 +174,17 @@ def states(program):
 
 
 def cut(program):
-    """One that gets no answer from three hosts, beside another that waits for one."""
+    """One that gets no answer from three hosts, beside another that waits for two,
+    and is refused by a third."""
     rows = b''.join(wait(PREFIX + bytes([2, peer]), 5000 + peer, sent=True)
                     for peer in range(3))
-    others = [busy(3, rows), busy(4, wait(PREFIX + bytes([2, 2]), 6000, sent=True))]
+    others = [busy(3, rows), busy(4, wait(PREFIX + bytes([2, 2]), 6000, sent=True) +
+                                  wait(PREFIX + bytes([2, 5]), 5500, sent=True) +
+                                  wait(PREFIX + bytes([2, 6]), 5200, refused=900))]
     want = rf'(?m)^the network of rank 3 on here is cut, .*: process {others[0]} has waited ' \
         r'up to 5.0 s for completions of 3 endpoints\nthe network to fd5e::202 does not answer: ' \
-        r'1 rank has waited, up to 6.0 s'
+        r'1 rank has waited, up to 6.0 s.*\nthe network to fd5e::205 does not answer: .*\n' \
+        "fd5e::206 stalls 1 rank, waiting for its receiver's buffers"
     tries = 0
     try:
         while not re.search(want, text := top_once(program)):

@@ -434,20 +434,34 @@ static void headline_network(const view_wait_t **waits, unsigned count,
                  (most->processes == 1) ? "has" : "have", age / 1000);
 }
 
+/* How often this process waits; 0 if a peer refused it, since its own network is
+ * not cut then. */
+static unsigned headline_own_cut(const view_wait_t **waits, unsigned count,
+                                 const pages_one_t *one)
+{
+    unsigned i;
+
+    for (i = 0; i < one->page.rows; ++i) {
+        if (one->page.row[i].refused > 0) {
+            return 0;
+        }
+    }
+    return headline_own(waits, count, one);
+}
+
 /* A process that waits for more peers than wait for any, if there is one: takes
  * its waits out, and tells of it. Returns how many waits are left. */
 static unsigned headline_alone(const view_wait_t **waits, unsigned count,
                                const headline_most_t *most,
                                headline_t *headline)
 {
-    const pages_one_t *one = waits[0]->who;
-    unsigned           own = headline_own(waits, count, one), left = 0, i, next;
+    const pages_one_t *one = NULL;
+    unsigned           own = 0, left = 0, i, next;
     double             age = 0;
     char              *text;
 
-    for (i = 1; i < count; ++i) {
-        next = (waits[i]->who == waits[i - 1]->who) ?
-                       0 : headline_own(waits, count, waits[i]->who);
+    for (i = 0; i < count; ++i) {
+        next = headline_own_cut(waits, count, waits[i]->who);
         if (next > own) {
             own = next;
             one = waits[i]->who;

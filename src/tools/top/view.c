@@ -97,12 +97,9 @@ int view_is_unanswered(const view_wait_t *wait)
     int is_out = (wait->row->wait == FLOW_LOOK_SENT) ||
                  (wait->row->wait == FLOW_LOOK_FREE) ||
                  (wait->row->wait == FLOW_LOOK_HELLO);
-    unsigned i;
 
-    for (i = 0; i < wait->who->page.rows; ++i) {
-        is_out &= wait->who->page.row[i].refused == 0; /* that is an answer */
-    }
-    return is_out && (wait->row->age > VIEW_NET_S * 1000) &&
+    return is_out && (wait->row->refused == 0) && /* a refusal is an answer */
+           (wait->row->age > VIEW_NET_S * 1000) &&
            (view_state(wait->who) <= VIEW_POLLS) &&
            ((wait->local == NULL) || (view_state(wait->local) < VIEW_AWAY));
 }
