@@ -170,6 +170,10 @@ errors_programs() {
     error 'srd_info --selftest --peer=127.0.0.1 (nobody listens there)' 'peer=127.0.0.1' 'refused' \
         "start 'srd_info --selftest --listen" \
         errors_on -- "$srd_info" --selftest --peer="127.0.0.1:$port"
+    error 'srd_info --selftest --peer=nosuch.invalid' 'peer=nosuch.invalid' 'not known|resolution' \
+        'name a host.*or an address' errors_on -- "$srd_info" --selftest --peer=nosuch.invalid
+    error 'srd_info --check --sysroot=/no/such' 'sysroot=/no/such' 'No such file' \
+        'name the folder .*proc' "$srd_info" --check --sysroot=/no/such
     error 'srd_info --selftest --peer=127.0.0.1:99999' 'port 99999' 'allowed' 'from 1 to 65535' \
         errors_on -- "$srd_info" --selftest --peer=127.0.0.1:99999
     python3 -c "import socket, time
@@ -236,8 +240,13 @@ errors_twice() {
 
 # Names of which UCX makes another thing than was meant.
 errors_names() {
-    error "UCX_TLS='srd, sm'" "UCX_TLS='srd, sm'" 'takes a blank for a part of the name' \
-        'without blanks' errors_ucx UCX_TLS='srd, sm'
+    local value
+    for value in 'srd, sm' 'srd;sm' '"srd,sm"'; do
+        error "UCX_TLS='$value'" "UCX_TLS=$value: " 'each .[ ;"]. for a part of the name' \
+            'commas alone .*UCX_TLS=srd,sm,self' errors_ucx UCX_TLS="$value"
+    done
+    error 'UCX_TLS=SRD,sm' 'UCX_TLS=SRD,sm' 'small letters alone' 'UCX_TLS=srd,sm,self' \
+        errors_ucx UCX_TLS=SRD,sm
     error 'UCX_TLS=efa' 'UCX_TLS=efa' 'no transport' 'UCX_TLS=srd,sm,self' \
         errors_ucx UCX_TLS=efa
     error 'UCX_TLS=rc' 'UCX_TLS=rc' 'rc is InfiniBand' 'UCX_TLS=srd,sm,self' \
@@ -252,6 +261,12 @@ errors_names() {
     error 'UCX_IB_SL=3' 'UCX_IB_SL=3' 'for InfiniBand' 'set UCX_SRD_SL' errors_ucx UCX_IB_SL=3
     error 'UCX_IB_GID_INDEX=1' 'UCX_IB_GID_INDEX=1' 'an EFA, which has one GID' 'unset it' \
         errors_ucx UCX_IB_GID_INDEX=1
+    error "UCX_NET_DEVICES='rdmap0s6:1, rdmap16s6:1'" 'UCX_NET_DEVICES=rdmap0s6:1, rdmap16' \
+        "each ' ' for a part of the name" 'commas alone .*UCX_NET_DEVICES=rdmap0s6:1' \
+        errors_on --devices 2 -- env UCX_TLS=srd,tcp,self \
+        'UCX_NET_DEVICES=rdmap0s6:1, rdmap16s6:1' "$SRDRUN" ucx_info -w -u t
+    error 'UCX_NET_DEVICES=rdmap0s6:2' 'UCX_NET_DEVICES=rdmap0s6:2' 'one port, which is 1' \
+        'name rdmap0s6:1' errors_ucx UCX_TLS=srd,tcp UCX_NET_DEVICES=rdmap0s6:2
     [ "$(ucx_minor)" -lt 21 ] || return 0
     error 'UCX_NET_DEVICES=rdmap16s6 (before UCX 1.21)' 'UCX_NET_DEVICES=rdmap16s6' \
         'wants the port' 'rdmap16s6:1' errors_on --devices 2 -- env UCX_TLS=srd,tcp,self \
@@ -273,9 +288,9 @@ errors_module() {
     error 'UCX_TLS=srd (/dev/infiniband/uverbs0 is not this user'"'"'s)' 'rdmap0s6' \
         'no right' 'group|udev|--device' errors_on --refuse-open -- env UCX_TLS=srd \
         "$SRDRUN" ucx_info -w -u t
-    error 'UCX_TLS=srd UCX_NET_DEVICES=eth0' 'UCX_NET_DEVICES=eth0' 'no EFA device of this' \
-        'name rdmap0s6:1, or unset' errors_on -- env UCX_TLS=srd UCX_NET_DEVICES=eth0 \
-        "$SRDRUN" ucx_info -w -u t
+    error 'UCX_TLS=srd,sm,cuda UCX_NET_DEVICES=eth0' 'UCX_NET_DEVICES=eth0' \
+        'no EFA device of this' 'name rdmap0s6:1, or unset' \
+        errors_ucx UCX_TLS=srd,sm,cuda UCX_NET_DEVICES=eth0
     error 'UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_*:1 (of two devices)' 'UCX_NET_DEVICES=mlx5' \
         'no EFA device of this' 'name rdmap0s6:1 or another' errors_on --devices 2 -- \
         env UCX_TLS=ud,srd 'UCX_NET_DEVICES=mlx5_*:1' "$SRDRUN" ucx_info -w -u t

@@ -50,7 +50,7 @@ verdict() {
     [ "$(grep -c . <<<"$lines")" = 1 ] || fail "not one line: $lines"
     grep -Eq "^$1 +$2 +.*$3" <<<"$lines" || fail "no '$1 $2 $3' in: $lines"
     grep -A 1 -E "^$1 +$2 " "$OUT" |
-        grep -Eq 'remedy: |[:;] .*(install|start|load|attach|update|raise|use) ' ||
+        grep -Eq 'remedy: |[:;] .*(install|start|load|attach|update|raise|use|name) ' ||
         fail "no remedy"
     [ "$STATUS" = "$([ "$1" = FAIL ] && echo 1 || echo 0)" ] ||
         fail "status $STATUS"
@@ -246,7 +246,7 @@ gpu() {
 
 system() {
     clean_environment
-    mkdir -p "$DIR/huge/proc"
+    mkdir -p "$DIR/huge/proc" "$DIR/nowhere"
     printf 'HugePages_Total: 8\nHugePages_Free: 0\n' >"$DIR/huge/proc/meminfo"
     inside : --sysroot="$DIR/huge"
     verdict warn 'huge pages' 'all 8 are in use'
@@ -306,6 +306,11 @@ ucx() {
     sed s/uct_worker_create/uct_worker_better/g "$libucp" >"$DIR/mixed/libucp.so.0"
     inside LD_LIBRARY_PATH="$DIR/mixed" :
     verdict FAIL UCX "mixed: $DIR/mixed/libucp.so.0 of one, /.*/libuc.* of another .*_better"
+    "$EFASIM" run --fabric "t$$" -- env LD_LIBRARY_PATH="$DIR/mixed" "$BUILD/bin/srd_info" \
+        >"$OUT" 2>&1 && fail "no UCX, and status 0"
+    [ "$(grep -c _better "$OUT")" = 1 ] && grep -Eq "^UCX +none: two UCX are mixed: \
+$DIR/mixed/libucp.so.0 of one, /.*/libuc.* of another .*_better.*remedy: look at LD_LIBRARY_PATH" \
+        "$OUT" || fail "plain srd_info: $(cat "$OUT")"
     for name in ucp uct ucs ucm; do
         cp "$(dirname "$libucp")/lib$name.so.0" "$DIR/unknown/" || exit 1
     done
@@ -370,6 +375,8 @@ selection() {
     done
     inside UCX_NET_DEVICES=eth9 :
     verdict FAIL selection 'UCX_NET_DEVICES=eth9 leaves out rdmap0s6'
+    inside UCX_NET_DEVICES=rdmap0s6:2 :
+    verdict FAIL selection 'UCX_NET_DEVICES=rdmap0s6:2: an EFA has one port'
     inside UCX_NET_DEVICES=eth9,rdmap0s6:1 :
     ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "the device is in the list"
 }

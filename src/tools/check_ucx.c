@@ -50,24 +50,31 @@ static int check_mixed(char one[PATH_MAX], char other[PATH_MAX])
     return found;
 }
 
+const char *info_no_ucx(const info_t *info, char *text, size_t size)
+{
+    const char *error = info->direct.error;
+    char one[PATH_MAX], other[PATH_MAX];
+
+    if (check_mixed(one, other)) {
+        snprintf(text, size, "two UCX are mixed: %s of one, %s of another (%s)",
+                 one, other, error);
+        return "look at LD_LIBRARY_PATH, and at wheels and environment "
+               "modules: all of UCX has to be of one";
+    }
+    snprintf(text, size, "no UCX can be opened: %s", error);
+    return "install UCX (Debian: libucx0), or set LD_LIBRARY_PATH to where it "
+           "is";
+}
+
 static int check_version(info_t *info)
 {
     const probe_t *probe = &info->direct;
-    char one[PATH_MAX], other[PATH_MAX];
+    char why[INFO_TEXT_MAX];
+    const char *remedy;
 
-    if ((probe->major == 0) && check_mixed(one, other)) {
-        info_report(info, INFO_FAIL, "UCX",
-                    "look at LD_LIBRARY_PATH, and at wheels and environment "
-                    "modules: all of UCX has to be of one",
-                    "two UCX are mixed: %s of one, %s of another (%s)", one,
-                    other, probe->error);
-        return -1;
-    }
     if (probe->major == 0) {
-        info_report(info, INFO_FAIL, "UCX",
-                    "install UCX (Debian: libucx0), or set LD_LIBRARY_PATH to "
-                    "where it is",
-                    "no UCX can be opened: %s", probe->error);
+        remedy = info_no_ucx(info, why, sizeof(why));
+        info_report(info, INFO_FAIL, "UCX", remedy, "%s", why);
         return -1;
     }
     if (strstr(probe->log, "libuct_srd: not used") != NULL) {
@@ -186,6 +193,8 @@ static void check_selection(info_t *info)
 
     if (info_lane(probe, info->transport) != NULL) {
         check_selection_ok(info);
+    } else if (!strncmp(probe->log, "UCX_", 4)) { /* the module on a variable */
+        info_report(info, INFO_FAIL, "selection", NULL, "%s", probe->log);
     } else if ((net != NULL) && (strstr(net, info->devices[0]) == NULL) &&
                strcmp(net, "all")) {
         info_report(info, INFO_FAIL, "selection",

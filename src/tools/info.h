@@ -90,7 +90,8 @@ const char *info_lane(const probe_t *probe, const char *transport);
 /* Why it cannot. */
 static inline const char *info_reason(const probe_t *probe)
 {
-    return (probe->log[0] != '\0') ? probe->log : probe->error;
+    return (probe->major == 0) ? "no UCX was opened" :
+           (probe->log[0] != '\0') ? probe->log : probe->error;
 }
 
 /* Nonzero if there is something at info_path(). */
@@ -108,8 +109,11 @@ void check_gpu(info_t *info);
 void check_ucx(info_t *info);
 void check_mpi(info_t *info);
 
+/* check_ucx.c: @text: why no UCX can be opened. Returns the remedy. */
+const char *info_no_ucx(const info_t *info, char *text, size_t size);
+
 /* show.c: devices, UCX, its transports, those to other hosts. The status
- * of the program: 1 if there is no device. */
+ * of the program: 1 if there is no device, or no UCX. */
 int show_run(info_t *info);
 
 /*

@@ -109,7 +109,7 @@ static void show_hosts(info_t *info)
     }
     printf("to other hosts   ");
     if (count == 0) {
-        printf("UCX takes nothing: %s", probe->error);
+        printf("UCX takes nothing: %s", info_reason(probe));
     }
     for (i = 0; i < count; ++i) {
         printf("%s%s", (i == 0) ? "UCX takes " : ", ", words[i]);
@@ -186,12 +186,14 @@ static void show_ucx(info_t *info)
                            (info->chosen.plugin[0] != '\0') ?
                            "loaded by UCX" :
                            "not loaded here; srdrun COMMAND does it";
-    char version[64];
+    char version[64], why[INFO_TEXT_MAX];
+    const char *remedy;
 
     snprintf(version, sizeof(version), "%u.%u.%u", probe->major, probe->minor,
              probe->release);
     if (probe->major == 0) {
-        printf("UCX              none: %s\n", probe->error);
+        remedy = info_no_ucx(info, why, sizeof(why));
+        printf("UCX              none: %s; remedy: %s\n", why, remedy);
     } else {
         printf("UCX              %s in %s\n", version, probe->ucp_path);
     }
@@ -217,5 +219,5 @@ int show_run(info_t *info)
     json_end_array(&info->json);
     show_hosts(info);
     show_gpus(info);
-    return (info->device_count > 0) ? 0 : 1;
+    return ((info->device_count > 0) && (info->direct.major > 0)) ? 0 : 1;
 }

@@ -9,7 +9,9 @@
 #include "top/top.h"
 
 #include <command/options.h>
+#include <ucp_hooks/tls.h>
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +160,13 @@ static int arguments_check(arguments_t *arguments, int argc, char **argv)
                       "lists them", argv[next]);
         return -1;
     }
+    if ((arguments->sysroot[0] != '\0') &&
+        (access(arguments->sysroot, X_OK) != 0)) {
+        options_error("--sysroot=%s: %s: name the folder in which the host's "
+                      "proc, sys and etc are", arguments->sysroot,
+                      strerror(errno));
+        return -1;
+    }
     if ((arguments->test.peer != NULL) && (arguments->test.listen != NULL)) {
         options_error("--listen and --peer are the two sides of a test: "
                       "--listen on one host, --peer=HOST on the other");
@@ -209,14 +218,11 @@ static void module_find(char *module, size_t size)
     }
 }
 
-/* Transports within a host. */
-#define LOCAL_TLS "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
-
 /* UCX_TLS without those, with which UCX shows the transports that it would take
  * to another host. NULL: unset. */
 static const char *tls_between_hosts(char *text, size_t size)
 {
-    static const char local[] = LOCAL_TLS;
+    static const char local[] = TLS_LOCAL;
     const char *tls           = getenv("UCX_TLS");
     char copy[PROBE_TEXT_MAX], *item, *rest;
 
@@ -233,7 +239,7 @@ static const char *tls_between_hosts(char *text, size_t size)
     for (item = strtok_r(copy, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest)) {
         char wrapped[128];
-        const char list[] = "," LOCAL_TLS ",";
+        const char list[] = "," TLS_LOCAL ",";
 
         snprintf(wrapped, sizeof(wrapped), ",%.100s,", item);
         if (strstr(list, wrapped) == NULL) {

@@ -51,7 +51,7 @@ unsigned ucx_devices_offer(const ucx_host_t *host,
     unsigned chosen = devices_chosen_first(names, count), i;
 
     if ((host->minor >= DEVICES_MINOR) || (count <= DEVICES_MOST) ||
-        tls_asks_only_for_ours()) {
+        tls_asks_only_for_ours(0)) {
         return count;
     }
     for (i = 1; (chosen > DEVICES_MOST) && (i < DEVICES_MOST); ++i) {

@@ -181,6 +181,20 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
     }
 }
 
+/* Words on a list in which UCX takes a character for a part of a name. Nonzero
+ * if there are any. */
+static int message_wrong_list(const char *variable, const char *list,
+                              const char *example, char *text, size_t max)
+{
+    size_t at = strcspn(list, " \t;'\"");
+
+    return (list[at] != '\0') &&
+           snprintf(text, max, "%s=%.64s: UCX takes each '%c' for a part of the "
+                    "name beside it, which then is none: write the names with "
+                    "commas alone between them, as in %s=%s", variable, list,
+                    list[at], variable, example);
+}
+
 /* Words on a UCX_TLS of which UCX makes another thing than was meant. Nonzero
  * if there are any. */
 static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
@@ -188,16 +202,19 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
 {
     static const char *const others[] = {"ib", "rc", "rc_v", "rc_verbs", "rc_x",
                                          "rc_mlx5", "dc", "dc_x", "dc_mlx5"};
-    const char *tls = ucx_setting("TLS");
+    const char *tls = ucx_setting("TLS"), *name = tls_in_capitals();
     unsigned i;
 
     if (tls == NULL) {
         return 0;
     }
-    if (strpbrk(tls, " \t") != NULL) {
-        return snprintf(text, max, "UCX_TLS='%.64s': UCX takes a blank for a "
-                        "part of the name beside it, which then is none: "
-                        "write the list without blanks", tls);
+    if (message_wrong_list("UCX_TLS", tls, "srd,sm,self", text, max)) {
+        return 1;
+    }
+    if (name != NULL) {
+        return snprintf(text, max, "UCX_TLS=%.64s: UCX knows the names of "
+                        "transports in small letters alone: write %s, as in "
+                        "UCX_TLS=srd,sm,self", tls, name);
     }
     if (ucx_user_asked_for("efa")) {
         return snprintf(text, max, "UCX_TLS=%.64s: efa is no transport's name: "
@@ -219,18 +236,21 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
     return 0;
 }
 
-/* Nonzero if @name is an item of the list. */
-static int message_has(const char *list, const char *name)
+/* What follows @name in the first item of the list that names it, with a port
+ * (":") or without one; NULL: none does. */
+static const char *message_after(const char *list, const char *name)
 {
-    size_t length;
+    size_t length = strlen(name);
 
-    for (; *list != '\0'; list += length + (list[length] == ',')) {
-        length = strcspn(list, ",");
-        if ((length == strlen(name)) && !strncmp(list, name, length)) {
-            return 1;
+    while (*list != '\0') {
+        if (!strncmp(list, name, length) &&
+            ((list[length] == '\0') || strspn(list + length, ":,"))) {
+            return list + length;
         }
+        list += strcspn(list, ",");
+        list += *list == ',';
     }
-    return 0;
+    return NULL;
 }
 
 /* The same of UCX_NET_DEVICES. */
@@ -238,24 +258,35 @@ static int message_wrong_net(const ucx_host_t *host,
                              char (*names)[UCT_MD_NAME_MAX], unsigned count,
                              char *text, size_t max)
 {
-    const char *list = ucx_setting("NET_DEVICES");
+    const char *list = ucx_setting("NET_DEVICES"), *port;
+    char example[UCT_MD_NAME_MAX + 2];
     unsigned i;
 
-    if ((list == NULL) || (host->minor >= NET_MINOR) ||
-        (tls_first_of_ours(host) == NULL)) {
+    if ((list == NULL) || (tls_first_of_ours(host) == NULL)) {
         return 0;
     }
-    if (*list == '^') {
+    snprintf(example, sizeof(example), "%.*s:1", UCT_MD_NAME_MAX - 1, names[0]);
+    if (message_wrong_list("UCX_NET_DEVICES", list, example, text, max)) {
+        return 1;
+    }
+    if ((*list == '^') && (host->minor < NET_MINOR)) {
         return snprintf(text, max, "UCX_NET_DEVICES=%.64s: UCX before 1.%d "
                         "takes the ^ for a part of the name: name the devices "
-                        "that are to be used, as %s:1", list, NET_MINOR,
-                        names[0]);
+                        "that are to be used, as %s", list, NET_MINOR, example);
     }
     for (i = 0; i < count; ++i) {
-        if (message_has(list, names[i])) {
+        port = message_after(list, names[i]);
+        if (port == NULL) {
+            continue;
+        }
+        if ((*port != ':') && (host->minor < NET_MINOR)) {
             return snprintf(text, max, "UCX_NET_DEVICES=%.64s: UCX before "
                             "1.%d wants the port in the name: %s:1", list,
                             NET_MINOR, names[i]);
+        }
+        if ((*port == ':') && (strspn(port + 1, "023456789") > 0)) {
+            return snprintf(text, max, "UCX_NET_DEVICES=%.64s: an EFA has one "
+                            "port, which is 1: name %s:1", list, names[i]);
         }
     }
     return 0;
@@ -273,10 +304,10 @@ static int message_no_device(char (*names)[UCT_MD_NAME_MAX], unsigned count,
             return 0;
         }
     }
-    return (list != NULL) && tls_asks_only_for_ours() &&
+    return (list != NULL) && tls_asks_only_for_ours(1) &&
            snprintf(text, max, "UCX_NET_DEVICES=%.64s names no EFA device of "
-                    "this host, and UCX_TLS=%.64s no other transport, hence "
-                    "UCX finds no device: name %s:1%s, or unset "
+                    "this host, and UCX_TLS=%.64s no other way to other hosts, "
+                    "hence UCX finds none: name %s:1%s, or unset "
                     "UCX_NET_DEVICES", list, ucx_setting("TLS"), names[0],
                     (count > 1) ? " or another that 'srd_info' lists" : "");
 }

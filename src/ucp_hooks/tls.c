@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "global.h"
 #include "provider.h"
@@ -133,24 +134,67 @@ int tls_asked_for_any(void)
     return 0;
 }
 
-int tls_asks_only_for_ours(void)
+/* The transport of ours that the item names, in letters of any case. */
+static const char *tls_item_of_ours(const tls_item_t *item)
 {
-    int count = 0, negated;
-    const char *list = tls_list(&negated);
-    tls_item_t item;
+    const char *name;
     unsigned i;
 
-    while ((list != NULL) && !negated && tls_next(&list, &item)) {
-        for (i = 0; (i < ucx_provider.transport_count) &&
-                    !tls_item_is(&item, ucx_provider.transports[i]->name);
-             ++i) {
+    for (i = 0; i < ucx_provider.transport_count; ++i) {
+        name = ucx_provider.transports[i]->name;
+        if ((item->length == strlen(name)) &&
+            !strncasecmp(item->name, name, item->length)) {
+            return name;
         }
-        if (i == ucx_provider.transport_count) {
+    }
+    return NULL;
+}
+
+static int tls_item_is_local(const tls_item_t *item)
+{
+    const char *list = TLS_LOCAL;
+    tls_item_t one;
+
+    while (tls_next(&list, &one)) {
+        if ((one.length == item->length) &&
+            !strncmp(one.name, item->name, one.length)) {
+            return 1;
+        }
+    }
+    return !strncmp(item->name, "cuda", 4) || !strncmp(item->name, "gdr", 3) ||
+           !strncmp(item->name, "rocm", 4);
+}
+
+int tls_asks_only_for_ours(int or_local)
+{
+    int count = 0, negated;
+    const char *list = tls_list(&negated), *name;
+    tls_item_t item;
+
+    while ((list != NULL) && !negated && tls_next(&list, &item)) {
+        name = tls_item_of_ours(&item);
+        if ((name != NULL) && tls_item_is(&item, name)) {
+            ++count;
+        } else if (!or_local || !tls_item_is_local(&item)) {
             return 0;
         }
-        ++count;
     }
     return count > 0;
+}
+
+const char *tls_in_capitals(void)
+{
+    int negated;
+    const char *list = tls_list(&negated), *name;
+    tls_item_t item;
+
+    while ((list != NULL) && tls_next(&list, &item)) {
+        name = tls_item_of_ours(&item);
+        if ((name != NULL) && !tls_item_is(&item, name)) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 int tls_may_use_device(const char *name)

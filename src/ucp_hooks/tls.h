@@ -15,6 +15,9 @@
 
 #include "host.h"
 
+/* Transports within a host, but for those of GPUs. */
+#define TLS_LOCAL "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
+
 /* Nonzero if UCX_TLS excludes ("^...") transport @name by its name. */
 int tls_excludes(const char *name);
 
@@ -22,8 +25,12 @@ int tls_excludes(const char *name);
 int tls_asked_for_any(void);
 
 /* Nonzero if UCX_TLS names transports of ours and nothing else: without a
- * device for them UCX has none at all. */
-int tls_asks_only_for_ours(void);
+ * device for them UCX has none at all. @or_local: or such as stay in a host. */
+int tls_asks_only_for_ours(int or_local);
+
+/* The name of a transport of ours that UCX_TLS has in capital letters, of which
+ * UCX knows none; NULL: there is none. */
+const char *tls_in_capitals(void);
 
 /* Nonzero if UCX_NET_DEVICES may take device @name, "rdmap0s6:1": a list of
  * patterns, as UCX reads it. "rdmap0s6" is taken, too, whatever UCX makes of

@@ -244,7 +244,10 @@ int st_link_tcp(st_link_t *link, const char *peer)
     }
     err = getaddrinfo(host, port, &hints, &list);
     if (err != 0) {
-        return link_failed(link, "--peer", gai_strerror(err));
+        snprintf(link->why, sizeof(link->why), "--peer=%.80s: %s: name a host "
+                 "that this one can resolve, or an address", host,
+                 gai_strerror(err));
+        return -1;
     }
     for (at = list; (at != NULL) && (link->fd < 0); at = at->ai_next) {
         link->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
