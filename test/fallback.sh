@@ -256,7 +256,7 @@ way() {
         ;;
     other_device)
         words=(UCX_NET_DEVICES=v1)
-        reason='UCX_(NET_DEVICES|TLS)=.* leaves it out: .*takes it'
+        reason='UCX_(NET_DEVICES|TLS)=.*( leaves it out: .*takes it|, or unset UCX_NET_DEVICES)'
         ;;
     no_srd_there) # said when it ends
         words=(FAR_PORT=23462 FAR_LINGER=4)
@@ -321,7 +321,7 @@ table_rows() {
     echo works 0 0 0 1 0 0 0 0
     echo no_device 0 0 1 0 0 0 0 0 # (ud may be UCX's own)
     echo silenced 0 0 1 0 0 1 - -
-    echo other_device 1 1 1 1 0 1 0 0 # excluded twice by the user himself
+    echo other_device 1 1 1 1 0 1 1 0 # excluded twice by the user himself
     echo memlock_both 0 0 0 1 0 0 0 0
     echo no_ud 0 0 0 1 0 - - -
     echo no_srd 1 1 1 1 1 1 1 1 # (UCX goes on with ud where that is not the first)

@@ -475,7 +475,7 @@ record_files() {
     poke 0 'X' && damaged 2 'is no recording'
     poke 8 '\t' && damaged 2 'recorded by version .*(format 9'
     poke 24 'XXXX' && damaged 2 'recorded by version .* on .*layout'
-    poke 16 '\0\0\0\0\0\0\0\0' && damaged 2 'cut off'
+    poke 16 '\0\0\0\0\0\0\0\0' && damaged 2 'cut off.*copy it anew'
     head -c 2000000 "$file" >"$bad" && damaged 2 'cut off'
     status=0
     said=$("$BUILD/bin/srd_replay" "$file" "$bad" "$file" 2>&1) || status=$?

@@ -415,7 +415,7 @@ listener_ends() {
 # device is not blamed.
 bad_listeners() {
     need python3
-    local port=$((20000 + $$ % 30000)) serve
+    local port=$((20000 + $$ % 30000)) serve mode
     # peer_fails MODE TEXT
     peer_fails() {
         python3 "$TEST_DIR/selftest_peer.py" "$port" "$1" >"$CHECK_LOG.serve" &
@@ -429,8 +429,9 @@ bad_listeners() {
         grep -q "^srd_info: $2" "$CHECK_LOG.peer" || fail "not said: $2"
         wait "$serve"
     }
-    peer_fails nonsense 'the far side: it is no srd_info$'
-    peer_fails endless 'the far side: it does not answer any more$'
+    for mode in nonsense endless; do
+        peer_fails $mode "the far side: it does not answer as srd_info does: start '.* --listen'"
+    done
     peer_fails newer 'the far side: its srd_info is newer: .* the same on both$'
     LISTENER=$CHECK_LOG.listen
     listener_starts $((port + 1))

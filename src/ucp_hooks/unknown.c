@@ -84,12 +84,19 @@ static void unknown_say(ucx_host_t *host, const char *variable)
 /* A line, if it is one of InfiniBand, and what an EFA has in its place. */
 static void unknown_ib(ucx_host_t *host, const char *variable)
 {
+    const char *remedy = NULL;
+
     if (!strncmp(variable, "UCX_IB_SL=", 10)) {
-        host_warn(host, "%.80s is for InfiniBand, and changes nothing of an "
-                  "EFA: set UCX_SRD_SL", variable);
+        remedy = "set UCX_SRD_SL";
     } else if (!strncmp(variable, "UCX_IB_GID_INDEX=", 17)) {
+        remedy = "unset it, as an EFA has one GID";
+    } else if (!strncmp(variable, "UCX_UD_", 7) && ucx_user_asked_for("ud")) {
+        remedy = "the variables of its ud begin with UCX_EFA_UD_ (man "
+                 "ucx-efa-srd)";
+    }
+    if (remedy != NULL) {
         host_warn(host, "%.80s is for InfiniBand, and changes nothing of an "
-                  "EFA, which has one GID: unset it", variable);
+                  "EFA: %s", variable, remedy);
     }
 }
 

@@ -51,7 +51,7 @@ static const char *file_look_head(replay_file_t *file, char *why,
         (head->segment_size % RECORD_PAGE != 0) ||
         (head->segment_size == 0) ||
         (head->segment_size > (file->size - RECORD_PAGE) / RECORD_SEGMENTS)) {
-        return "cut off, or not written to its end";
+        return "cut off, or not written to its end: copy it anew, whole";
     }
     return NULL;
 }
@@ -129,7 +129,8 @@ const char *file_look(replay_file_t *file, uint8_t *bytes, size_t size,
         return error;
     }
     file_look_segments(file);
-    return (file->count == 0) ? "nothing in it was recorded to its end" : NULL;
+    return (file->count == 0) ?
+           "nothing in it was recorded to its end: record again" : NULL;
 }
 
 /* Up to size bytes at an offset: fewer at the file's end. */
@@ -243,7 +244,7 @@ static uint8_t *file_load(const char *path, size_t *size_p)
             }
         }
     } else {
-        errno = EINVAL;
+        errno = S_ISDIR(stat.st_mode) ? EISDIR : EINVAL;
     }
     err = errno;
     close(fd);

@@ -111,11 +111,14 @@ int st_link_ask(st_link_t *link, char *answer, size_t size, const char *format,
 
 static int link_hello(st_link_t *link)
 {
+    static const char other[] = "it does not answer as srd_info does: start "
+                                "'srd_info --selftest --listen' there, and "
+                                "name its host and port";
     char answer[ST_LINE_MAX], gid[40], text[120];
     int version = -1, count;
 
     if (st_link_ask(link, answer, sizeof(answer), "hello") != 0) {
-        return -1;
+        return link_failed(link, "the far side", other);
     }
     count = sscanf(answer, "%d %39s %u %zu", &version, gid, &link->caps,
                    &link->max_msg);
@@ -128,7 +131,7 @@ static int link_hello(st_link_t *link)
     }
     return ((count == 4) && (version == ST_VERSION) &&
             (st_serve_gid_parse(gid, link->gid) == 0)) ?
-           0 : link_failed(link, "the far side", "it is no srd_info");
+           0 : link_failed(link, "the far side", other);
 }
 
 int st_link_local(st_link_t *link, const efa_device_t *device)
