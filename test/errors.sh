@@ -265,12 +265,15 @@ errors_names() {
         errors_ucx UCX_IB_GID_INDEX=1
     error 'UCX_UD_WINDOW=8' 'UCX_UD_WINDOW=8' 'for InfiniBand' 'UCX_EFA_UD_.*man ucx-efa-srd' \
         errors_ucx UCX_TLS=ud UCX_UD_WINDOW=8
-    error "UCX_NET_DEVICES='rdmap0s6:1, rdmap16s6:1'" 'UCX_NET_DEVICES=rdmap0s6:1, rdmap16' \
-        "each ' ' for a part of the name" 'commas alone .*UCX_NET_DEVICES=rdmap0s6:1' \
-        errors_on --devices 2 -- env UCX_TLS=srd,tcp,self \
-        'UCX_NET_DEVICES=rdmap0s6:1, rdmap16s6:1' "$SRDRUN" ucx_info -w -u t
+    for value in 'rdmap0s6:1, eth0' 'rdmap*:1'; do
+        error "UCX_NET_DEVICES='$value'" 'UCX_NET_DEVICES=rdmap' 'each .[ *]. for a part of the' \
+            'whole names with commas .*UCX_NET_DEVICES=rdmap0s6:1' \
+            errors_ucx UCX_TLS=srd,tcp UCX_NET_DEVICES="$value"
+    done
     error 'UCX_NET_DEVICES=rdmap0s6:2' 'UCX_NET_DEVICES=rdmap0s6:2' 'one port, which is 1' \
         'name rdmap0s6:1' errors_ucx UCX_TLS=srd,tcp UCX_NET_DEVICES=rdmap0s6:2
+    error 'UCX_NET_DEVICES=^rdmap0s6:2' 'UCX_NET_DEVICES=.rdmap0s6:2' 'one port|a part of the' \
+        'rdmap0s6:1' errors_ucx 'UCX_NET_DEVICES=^rdmap0s6:2'
     [ "$(ucx_minor)" -lt 21 ] || return 0
     error 'UCX_NET_DEVICES=rdmap16s6 (before UCX 1.21)' 'UCX_NET_DEVICES=rdmap16s6' \
         'wants the port' 'rdmap16s6:1' errors_on --devices 2 -- env UCX_TLS=srd,tcp,self \
@@ -295,9 +298,9 @@ errors_module() {
     error 'UCX_TLS=srd,sm,cuda UCX_NET_DEVICES=eth0' 'UCX_NET_DEVICES=eth0' \
         'no EFA device of this' 'name rdmap0s6:1, or unset' \
         errors_ucx UCX_TLS=srd,sm,cuda UCX_NET_DEVICES=eth0
-    error 'UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_*:1 (of two devices)' 'UCX_NET_DEVICES=mlx5' \
+    error 'UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_0:1 (of two devices)' 'UCX_NET_DEVICES=mlx5' \
         'no EFA device of this' 'name rdmap0s6:1 or another' errors_on --devices 2 -- \
-        env UCX_TLS=ud,srd 'UCX_NET_DEVICES=mlx5_*:1' "$SRDRUN" ucx_info -w -u t
+        env UCX_TLS=ud,srd UCX_NET_DEVICES=mlx5_0:1 "$SRDRUN" ucx_info -w -u t
     errors_names
     error 'UCX_TLS=srd (ulimit -l 64)' 'rdmap0s6' 'locked memory' 'ulimit -l|memlock' \
         errors_locked 64 env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t

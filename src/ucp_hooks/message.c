@@ -181,18 +181,19 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
     }
 }
 
-/* Words on a list in which UCX takes a character for a part of a name. Nonzero
- * if there are any. */
+/* Words on a list in which UCX takes one of these characters for a part of a
+ * name. Nonzero if there are any. */
 static int message_wrong_list(const char *variable, const char *list,
-                              const char *example, char *text, size_t max)
+                              const char *wrong, const char *example,
+                              char *text, size_t max)
 {
-    size_t at = strcspn(list, " \t;'\"");
+    size_t at = strcspn(list, wrong);
 
     return (list[at] != '\0') &&
-           snprintf(text, max, "%s=%.64s: UCX takes each '%c' for a part of the "
-                    "name beside it, which then is none: write the names with "
-                    "commas alone between them, as in %s=%s", variable, list,
-                    list[at], variable, example);
+           snprintf(text, max, "%s=%.64s: UCX takes each '%c' for a part of "
+                    "the name beside it, which then is none: write whole names "
+                    "with commas alone between them, as in %s=%s", variable,
+                    list, list[at], variable, example);
 }
 
 /* Words on a UCX_TLS of which UCX makes another thing than was meant. Nonzero
@@ -208,7 +209,8 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
     if (tls == NULL) {
         return 0;
     }
-    if (message_wrong_list("UCX_TLS", tls, "srd,sm,self", text, max)) {
+    if (message_wrong_list("UCX_TLS", tls, " \t;'\"", "srd,sm,self", text,
+                           max)) {
         return 1;
     }
     if (name != NULL) {
@@ -266,7 +268,8 @@ static int message_wrong_net(const ucx_host_t *host,
         return 0;
     }
     snprintf(example, sizeof(example), "%.*s:1", UCT_MD_NAME_MAX - 1, names[0]);
-    if (message_wrong_list("UCX_NET_DEVICES", list, example, text, max)) {
+    if (message_wrong_list("UCX_NET_DEVICES", list, " \t;'\"*?[", example, text,
+                           max)) {
         return 1;
     }
     if ((*list == '^') && (host->minor < NET_MINOR)) {
@@ -275,7 +278,7 @@ static int message_wrong_net(const ucx_host_t *host,
                         "that are to be used, as %s", list, NET_MINOR, example);
     }
     for (i = 0; i < count; ++i) {
-        port = message_after(list, names[i]);
+        port = message_after(list + (*list == '^'), names[i]);
         if (port == NULL) {
             continue;
         }
@@ -305,7 +308,7 @@ static int message_no_device(char (*names)[UCT_MD_NAME_MAX], unsigned count,
         }
     }
     return (list != NULL) && tls_asks_only_for_ours(1) &&
-           snprintf(text, max, "UCX_NET_DEVICES=%.64s names no EFA device of "
+           snprintf(text, max, "UCX_NET_DEVICES=%.64s leaves no EFA device of "
                     "this host, and UCX_TLS=%.64s no other way to other hosts, "
                     "hence UCX finds none: name %s:1%s, or unset "
                     "UCX_NET_DEVICES", list, ucx_setting("TLS"), names[0],

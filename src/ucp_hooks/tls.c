@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tls.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -197,36 +196,25 @@ const char *tls_in_capitals(void)
     return NULL;
 }
 
-int tls_may_use_device(const char *name)
-{
-    const char *list = ucx_setting("NET_DEVICES");
-    size_t length, base = strcspn(name, ":");
-    char item[UCT_DEVICE_NAME_MAX];
-
-    if ((list == NULL) || !strcmp(list, "all") || (*list == '^')) {
-        return 1;
-    }
-    for (; *list != '\0'; list += length + (list[length] == ',')) {
-        length = strcspn(list, ",");
-        if (length >= sizeof(item)) {
-            continue; /* longer than any device's name */
-        }
-        memcpy(item, list, length);
-        item[length] = '\0';
-        if ((fnmatch(item, name, 0) == 0) ||
-            ((length == base) && !strncmp(item, name, base))) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int tls_may_use_md(const char *md_name)
 {
-    char first[UCT_MD_NAME_MAX + 2];
+    const char *list = ucx_setting("NET_DEVICES");
+    size_t name      = strlen(md_name), length;
+    int negated      = (list != NULL) && (*list == '^');
 
-    snprintf(first, sizeof(first), "%.*s:1", UCT_MD_NAME_MAX - 1, md_name);
-    return tls_may_use_device(first);
+    if ((list == NULL) || !strcmp(list, "all")) {
+        return 1;
+    }
+    for (list += negated; *list != '\0'; list += *list == ',') {
+        length = strcspn(list, ",");
+        if (!strncmp(list, md_name, name) &&
+            ((length == name) ||
+             ((length == name + 2) && !strncmp(list + name, ":1", 2)))) {
+            return !negated;
+        }
+        list += length;
+    }
+    return negated;
 }
 
 const char *tls_first_of_ours(const ucx_host_t *host)

@@ -32,12 +32,9 @@ int tls_asks_only_for_ours(int or_local);
  * UCX knows none; NULL: there is none. */
 const char *tls_in_capitals(void);
 
-/* Nonzero if UCX_NET_DEVICES may take device @name, "rdmap0s6:1": a list of
- * patterns, as UCX reads it. "rdmap0s6" is taken, too, whatever UCX makes of
- * it. */
-int tls_may_use_device(const char *name);
-
-/* The same of the first port of memory domain @md_name. */
+/* Nonzero if UCX_NET_DEVICES may take the first port of memory domain @md_name,
+ * "rdmap0s6:1". "rdmap0s6" and "^..." are understood, too, whatever UCX makes of
+ * them. */
 int tls_may_use_md(const char *md_name);
 
 /* The first of our transports that UCX_TLS does not leave out; NULL: none. */

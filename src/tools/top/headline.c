@@ -434,8 +434,8 @@ static void headline_network(const view_wait_t **waits, unsigned count,
                  (most->processes == 1) ? "has" : "have", age / 1000);
 }
 
-/* How often this process waits; 0 if a peer refused it, since its own network is
- * not cut then. */
+/* How often this process waits; 0 if a peer refused it, since its own network
+ * is not cut then. */
 static unsigned headline_own_cut(const view_wait_t **waits, unsigned count,
                                  const pages_one_t *one)
 {
