@@ -89,11 +89,10 @@ dist-hook:
 
 # Our own folders; UCX's, and those of the system, only if they are empty.
 uninstall-hook:
-	-rmdir $(DESTDIR)$(picturesdir) $(DESTDIR)$(pagesdir) $(DESTDIR)$(deploydir) \
-	    $(DESTDIR)$(examplesdir) $(DESTDIR)$(docdir)/contrib $(DESTDIR)$(docdir) \
-	    $(DESTDIR)$(pyexamplesdir) 2>/dev/null
-	-rmdir $(DESTDIR)$(packagedir) $(DESTDIR)$(pythondir) $(DESTDIR)$(moddir) \
-	    $(DESTDIR)$(simdir) 2>/dev/null
+	-for folder in "$(picturesdir)" "$(pagesdir)" "$(deploydir)" "$(examplesdir)" \
+	    "$(docdir)/contrib" "$(docdir)" "$(pyexamplesdir)" "$(packagedir)" \
+	    "$(pythondir)" "$(moddir)" "$(simdir)"; do \
+	    rmdir "$(DESTDIR)$$folder" 2>/dev/null; done
 
 .PHONY: deb portable wheel rpm
 

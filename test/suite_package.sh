@@ -38,10 +38,14 @@ completes() {
 
 # Nothing is built again: the files of this build are taken as they are.
 install_uninstall() {
-    local root=$CHECK_LOG.root file module
-    rm -rf "$root"
-    make -C "$BUILD" install DESTDIR="$root" prefix=/opt/srd >/dev/null ||
-        fail "make install"
+    local root="$CHECK_LOG.root;false" file module mask
+    for mask in 077 000; do # for all users, and root's alone to write to
+        rm -rf "$root"
+        (umask $mask && make -C "$BUILD" install DESTDIR="$root" prefix=/opt/srd) \
+            >/dev/null || fail "make install"
+        ! find "$root/opt" \( -perm /022 -o ! -perm -044 \) ! -type l | grep . ||
+            fail "umask $mask: wrong rights"
+    done
     (cd "$root/opt/srd" && find . ! -type d | sort)
     for file in bin/srdrun bin/srd_info bin/efasim bin/efapci sbin/srd_systemwide \
         lib/ucx/libuct_srd.so.0 lib/ucx/srd_shim.so \
@@ -65,6 +69,12 @@ install_uninstall() {
         env OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any \
             "$root/opt/srd/bin/efasim" run --fabric "t$$" -- \
             "$root/opt/srd/bin/srd_info" --check || fail "srd_info: status $?"
+        # pip install --target: above that folder others may write
+        mkdir -p "$root/target/lib/ucx" && : >"$root/libuct_srd.so.0"
+        cp "$root/opt/srd/lib/ucx/libuct_srd.so.0" "$root/target/lib/ucx"
+        cp -r "$root/opt/srd/lib/ucx/python/ucx_efa_srd" "$root/target"
+        PYTHONPATH=$root/target python3 -c 'import ucx_efa_srd' || fail "python3: status $?"
+        rm -r "$root/target" "$root/libuct_srd.so.0"
     fi
     make -C "$BUILD" uninstall DESTDIR="$root" prefix=/opt/srd >/dev/null ||
         fail "make uninstall"

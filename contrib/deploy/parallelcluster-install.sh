@@ -4,6 +4,7 @@
 # is that of contrib/package/portable.sh for the nodes' architecture. ParallelCluster installs
 # EFA's driver and rdma-core; UCX is the system's, 1.16 in Ubuntu 24.04.
 set -e
+umask 022
 work=$(mktemp -d) # nobody else's, whatever has been made in /tmp
 trap 'rm -rf "$work"' EXIT
 aws s3 cp "$1" "$work/ucx-efa-srd.tar.xz"

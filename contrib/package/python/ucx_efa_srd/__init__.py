@@ -18,14 +18,14 @@ _HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 def _places():
-    """Beside the folder that this package is in (make install); where pip puts
-    a wheel's files, seen from site-packages: PREFIX/lib/ucx."""
-    up = _HERE
-    for _ in range(2):
-        up = os.path.dirname(up)
+    """Where pip puts a wheel's files, with --target (first: above that folder may be
+    one where others write); beside the folder that this package is in (make
+    install); seen from site-packages: PREFIX/lib/ucx."""
+    home = os.path.dirname(_HERE)
+    up = os.path.dirname(home)
+    yield os.path.join(home, 'lib', 'ucx', _NAME)
     yield os.path.join(up, _NAME)
-    yield os.path.join(os.path.dirname(up), 'ucx', _NAME)       # PREFIX/lib
-    yield os.path.join(os.path.dirname(_HERE), 'lib', 'ucx', _NAME)  # --target
+    yield os.path.join(os.path.dirname(up), 'ucx', _NAME)
     import sysconfig
     yield os.path.join(sysconfig.get_path('data'), 'lib', 'ucx', _NAME)
 
