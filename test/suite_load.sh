@@ -511,13 +511,28 @@ systemwide() {
 }
 
 systemwide_inside() {
-    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before mask
+    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before mask his=$CHECK_LOG.his
     mount --bind "$CHECK_LOG.etc" /etc || skip_here "no bind mounts here"
     ldconfig
     before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
     ! "$tool" status || fail "enabled at first"
     "$tool" disable | grep -qx 'not enabled: nothing to undo' || fail "undo nothing"
     ! "$tool" disable twice 2>/dev/null || fail "two arguments were taken"
+    # another user's: a module beside the folder that "sh srd_systemwide" is run in, a
+    # farm that disable would empty, a module that he can write to
+    rm -rf "$his" && mkdir -p "$his/bin" "$his/lib" "$his/etc/ucx" || fail "mkdir: status $?"
+    : >"$his/lib/srd_shim.so"
+    : >"$his/etc/ucx/precious"
+    (cd "$his/bin" && PATH=$BUILD/sbin:$PATH bash srd_systemwide enable) &&
+        "$tool" disable || fail "from his folder: status $?"
+    [ ! -e "$his/ucx-efa-srd.d" ] || fail "his module was enabled"
+    ln -s "$his/etc" "$BUILD/ucx-efa-srd.d"
+    ! "$tool" disable 2>"$out" && [ -e "$his/etc/ucx/precious" ] || fail "disable is led"
+    rm "$BUILD/ucx-efa-srd.d"
+    says "another user can write to $BUILD/ucx-efa-srd.d: " "$out"
+    cp -a "$BUILD/sbin" "$BUILD/lib" "$his" && chown 4242 "$his/lib" || fail "cp: status $?"
+    ! "$his/sbin/srd_systemwide" enable 2>"$out" || fail "his module is taken"
+    says "another user can write to $his/lib: " "$out"
     for mask in 000 077; do # for all users, and root's alone to write to
         (umask $mask && "$tool" enable) || fail "enable: status $?"
         ! find "$BUILD/ucx-efa-srd.d" /etc/ld.so.conf.d/00-ucx-efa-srd.conf \( -perm /022 \
