@@ -65,6 +65,23 @@ nixl_example() {
         fail "the example does not tell what went over the EFA"
 }
 
+# Whoever connects to the example sends it values, nothing that is run.
+nixl_stranger() {
+    nixl_environment
+    export SERVER_MAY_DIE=1
+    rm -f "$CHECK_LOG.planted"
+    two_nodes -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ -- \
+        "$PYTHON" -c 'import pickle, socket, struct, sys
+class Planted:
+    def __reduce__(self):
+        return open, (sys.argv[2], "w")
+data = pickle.dumps(Planted())
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as stranger:
+    stranger.sendall(struct.pack("!Q", len(data)) + data)
+    stranger.recv(1)' @PORT@ "$CHECK_LOG.planted" || exit 1
+    [ ! -e "$CHECK_LOG.planted" ] || fail "a stranger opens files"
+}
+
 # nixl_in RELEASE FUNCTION
 nixl_in() {
     nixl_environment
@@ -515,6 +532,7 @@ suite_run() {
     done
     at_once 1
     check nixl_example $((60 * more)) nixl_example
+    check nixl_stranger 60 nixl_stranger
     nixl_lists_checks
     check nixl_claim 30 nixl_claim
     check nixl_claims_differ 40 nixl_claims_differ

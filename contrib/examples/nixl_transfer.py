@@ -12,7 +12,7 @@ first and `efasim run --node 1 --` in front of the second, with 127.0.0.1. The
 end of each says how many bytes its EFA devices carried."""
 
 import argparse
-import pickle
+import json
 import socket
 import struct
 import sys
@@ -36,19 +36,21 @@ def pattern(size, seed):
 
 
 class Channel:
-    """Objects over a TCP connection: metadata, and who is ready."""
+    """Values over a TCP connection: metadata, and who is ready. Anybody may have
+    connected, so these are numbers and bytes, never objects (pickle)."""
 
     def __init__(self, connection):
         self.connection = connection
         connection.settimeout(TIMEOUT)
 
     def send(self, value):
-        data = pickle.dumps(value)
+        data = json.dumps(value, default=lambda raw: {'hex': raw.hex()}).encode()
         self.connection.sendall(struct.pack('!Q', len(data)) + data)
 
     def receive(self):
         size, = struct.unpack('!Q', self._exactly(8))
-        return pickle.loads(self._exactly(size))
+        return json.loads(self._exactly(size),
+                          object_hook=lambda raw: bytes.fromhex(raw['hex']))
 
     def _exactly(self, size):
         data = bytearray()
@@ -87,12 +89,9 @@ class Memory:
     def __init__(self, agent, size):
         self.agent = agent
         self.array = numpy.zeros(size, numpy.uint8)
-        where = (self.array.ctypes.data, size, 0)
-        self.registered = agent.register_memory([where + ('',)], 'DRAM')
-        self.descs = agent.get_xfer_descs([where], 'DRAM')
-
-    def serialized(self):
-        return self.agent.get_serialized_descs(self.descs)
+        self.where = (self.array.ctypes.data, size, 0)
+        self.registered = agent.register_memory([self.where + ('',)], 'DRAM')
+        self.descs = agent.get_xfer_descs([self.where], 'DRAM')
 
     def release(self):
         self.agent.deregister_memory(self.registered)
@@ -130,7 +129,7 @@ def serve(agent, channel, sizes, peer):
     for size in sizes:
         memory = Memory(agent, size)
         memory.array[:] = pattern(size, 1)
-        channel.send((agent.get_agent_metadata(), memory.serialized()))
+        channel.send((agent.get_agent_metadata(), memory.where))
         wait_notification(agent, peer, b'READ', arrived)
         wait_notification(agent, peer, b'WRITE', arrived)
         if not (memory.array == pattern(size, 2)).all():
@@ -143,9 +142,9 @@ def serve(agent, channel, sizes, peer):
 def drive(agent, channel, sizes, peer):
     for size in sizes:
         memory = Memory(agent, size)
-        metadata, serialized = channel.receive()
+        metadata, where = channel.receive()
         agent.add_remote_agent(metadata)
-        theirs = agent.deserialize_descs(serialized)
+        theirs = agent.get_xfer_descs([tuple(where)], 'DRAM')
         took = transfer(agent, 'READ', memory.descs, theirs, peer, b'READ')
         if not (memory.array == pattern(size, 1)).all():
             sys.exit(f'nixl_transfer.py: {size} bytes read, not the same')

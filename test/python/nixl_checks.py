@@ -282,16 +282,16 @@ KILLED_SIZE = 64 << 20
 
 def killed_a(agent, channel):
     memory = base.Memory(agent, KILLED_SIZE)
-    channel.send((agent.get_agent_metadata(), memory.serialized()))
+    channel.send((agent.get_agent_metadata(), memory.where))
     channel.receive()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def killed_b(agent, channel):
     memory = base.Memory(agent, KILLED_SIZE)
-    metadata, serialized = channel.receive()
+    metadata, where = channel.receive()
     agent.add_remote_agent(metadata)
-    theirs = agent.deserialize_descs(serialized)
+    theirs = agent.get_xfer_descs([tuple(where)], 'DRAM')
     base.transfer(agent, 'READ', memory.descs, theirs, 'a', b'')
     channel.send('die')
     end = time.monotonic() + DEADLINE
