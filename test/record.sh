@@ -451,7 +451,7 @@ END
 # srd_replay's lines about a file that is no recording, or a broken one; and its
 # options.
 record_files() {
-    local file=$RECORDED said status bad
+    local file=$RECORDED said status bad option
     record_begin
     file=$RECORDED/good.srdrec bad=$RECORDED/bad.srdrec
     mkdir "$RECORDED/sim"
@@ -519,9 +519,11 @@ assert bad["result"] == "not replayed", bad' || fail "--json"
     grep -q 'until 5: .* begins with call 9: name that or a later' <<<"$said" ||
         fail "--until too early: $said"
     # a forgotten name: the first of two files is that of the trace
-    said=$("$BUILD/bin/srd_replay" --trace "$file" "$file" 2>&1) && fail "over a recording"
-    grep -q 'trace=.*: this is a recording' <<<"$said" || fail "$said"
-    "$BUILD/bin/srd_replay" "$file" >/dev/null || fail "a trace was written over it"
+    for option in --trace --json; do
+        said=$("$BUILD/bin/srd_replay" $option "$file" "$file" 2>&1) && fail "over a recording"
+        grep -q -e "$option=.*: this is a recording" <<<"$said" || fail "$said"
+        "$BUILD/bin/srd_replay" "$file" >/dev/null || fail "$option was written over it"
+    done
     # holes take neither memory nor time: 128 GiB of them
     poke 16 '\0\0\0\0\10\0\0\0' && truncate -s 137438957568 "$bad"
     said=$(ulimit -t 10 && "$BUILD/bin/srd_replay" "$bad" 2>&1) || fail "with holes: $said"

@@ -90,6 +90,17 @@ static const options_t replay_command = {
     .count   = sizeof(replay_rows) / sizeof(replay_rows[0]),
 };
 
+/* Nonzero after a line: what it would write to is a recording. */
+static int replay_replaces(const char *option, const char *path)
+{
+    if ((path == NULL) || !file_is_recording(path)) {
+        return 0;
+    }
+    options_error("--%s=%s: this is a recording, which it would replace: name "
+                  "another file", option, path);
+    return 1;
+}
+
 /* The index of the first recording, of which there are some; -1 after a line.
  */
 static int replay_parse(replay_options_t *options, int argc, char **argv)
@@ -106,9 +117,8 @@ static int replay_parse(replay_options_t *options, int argc, char **argv)
                       "of their own", options->trace);
         return -1;
     }
-    if ((options->trace != NULL) && file_is_recording(options->trace)) {
-        options_error("--trace=%s: this is a recording, which a trace would "
-                      "replace: name another file", options->trace);
+    if (replay_replaces("trace", options->trace) ||
+        replay_replaces("json", options->json)) {
         return -1;
     }
     if (options->lost && (first + 1 == argc)) {
