@@ -299,7 +299,7 @@ static void serve_echo(st_serve_t *serve, const char *words, char *answer,
         return;
     }
     serve_know(serve, words, answer, size);
-    if ((serve->known != NULL) &&
+    if (!strcmp(answer, "ok") &&
         (sscanf(words + 32, " %u %u", &serve->echo.qpn, &serve->echo.qkey) ==
          2)) {
         serve->echo.ah = serve->known;
