@@ -302,8 +302,11 @@ TEST(process, registered_pages_stay_the_devices)
     EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     EXPECT_EQ(0, memcmp(at, plain.data(), len));
     munmap(at, len);
+    testing::internal::CaptureStderr();
     ASSERT_EQ(0, qp.read(2, ah, peer, sge, peer.buf, peer.rkey));
     EXPECT_NE(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    EXPECT_NE(std::string::npos, testing::internal::GetCapturedStderr().find(
+                                         "RDMA failed: registered memory"));
     ibv_dereg_mr(mr);
     victim.kill(SIGKILL, peer.pid);
 }
