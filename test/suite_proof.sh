@@ -193,7 +193,7 @@ suite_run() {
     check fault_psn_not_wrapped 60 fault psn psn.h \
         's/return (int16_t)(uint16_t)(a - b)/return a - b/'
     check fault_psn_rotate 60 fault psn psn.h \
-        's/(FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX/FLOW_WINDOW_MAX - n/'
+        's/(FLOW_MAP_BITS - n) % FLOW_MAP_BITS/FLOW_MAP_BITS - n/'
 }
 
 suite_main proof "$@"

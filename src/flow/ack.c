@@ -12,7 +12,7 @@ flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
                         uint64_t *map)
 {
     flow_psn_t psn = flow_rx_psn(rx);
-    unsigned shift = psn % FLOW_WINDOW_MAX;
+    unsigned shift = psn % FLOW_MAP_BITS;
     uint64_t held; /* bit i: psn + i */
     unsigned run;
 
@@ -22,9 +22,9 @@ flow_psn_t flow_ack_get(const flow_core_t *core, const flow_rx_t *rx,
     }
 
     held = flow_psn_rotate_down(flow_core_ring(core, rx->ring)->mask, shift);
-    run  = (~held == 0) ? FLOW_WINDOW_MAX :
+    run  = (~held == 0) ? FLOW_MAP_BITS :
                           (unsigned)__builtin_ctzll(~held);
-    if (run < FLOW_WINDOW_MAX - 1) {
+    if (run < FLOW_MAP_BITS - 1) {
         *map = held >> (run + 1);
     }
     return psn + (flow_psn_t)run;

@@ -20,9 +20,9 @@ static const char *flow_check_tx(const flow_core_t *core, const flow_tx_t *tx)
     int i;
 
     FLOW_CHECK((out >= 0) && (out <= FLOW_WINDOW_MAX));
-    for (i = out; i < FLOW_WINDOW_MAX; ++i) {
+    for (i = out; i < FLOW_MAP_BITS; ++i) {
         FLOW_CHECK(!(tx->busy &
-                     (1ull << ((flow_psn_t)(tx->una + i) % FLOW_WINDOW_MAX))));
+                     (1ull << ((flow_psn_t)(tx->una + i) % FLOW_MAP_BITS))));
     }
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) >= 0);
     FLOW_CHECK(flow_psn_diff(tx->limit, psn) <= FLOW_WINDOW_MAX);

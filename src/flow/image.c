@@ -17,7 +17,7 @@ enum {
     FLOW_IMAGE_BATCH   = 3, /* ... of each level, the wait and what gathers   */
     FLOW_IMAGE_SLOT    = FLOW_IMAGE_BATCH + 2 * FLOW_LEVELS,
                             /* ... then those of each ring                    */
-    FLOW_IMAGE_PLACES  = FLOW_IMAGE_SLOT + FLOW_WINDOW_MAX * FLOW_INDEX_MAX
+    FLOW_IMAGE_PLACES  = FLOW_IMAGE_SLOT + FLOW_MAP_BITS * FLOW_INDEX_MAX
 };
 
 uint64_t flow_image_layout(void)
@@ -139,7 +139,7 @@ static void flow_image_save_rings(const flow_core_t *core, flow_ring_t *ring)
     unsigned slot;
 
     for (; ring < end; ++ring) {
-        for (slot = 0; slot < FLOW_WINDOW_MAX; ++slot) {
+        for (slot = 0; slot < FLOW_MAP_BITS; ++slot) {
             if (flow_image_sends(core, ring) || !((ring->mask >> slot) & 1)) {
                 ring->slot[slot] = NULL;
             }
@@ -197,13 +197,13 @@ static int flow_image_from(const flow_core_t *core, flow_image_op_t *at)
         }
     }
     slot = at->place - FLOW_IMAGE_SLOT;
-    for (; slot / FLOW_WINDOW_MAX < core->ring_count; ++slot) {
-        ring = flow_core_ring(core, slot / FLOW_WINDOW_MAX);
+    for (; slot / FLOW_MAP_BITS < core->ring_count; ++slot) {
+        ring = flow_core_ring(core, slot / FLOW_MAP_BITS);
         if (!flow_image_sends(core, ring) || (ring->mask == 0)) {
-            slot |= FLOW_WINDOW_MAX - 1;
-        } else if ((ring->mask >> (slot % FLOW_WINDOW_MAX)) & 1) {
+            slot |= FLOW_MAP_BITS - 1;
+        } else if ((ring->mask >> (slot % FLOW_MAP_BITS)) & 1) {
             at->place = FLOW_IMAGE_SLOT + slot;
-            at->op    = ring->slot[slot % FLOW_WINDOW_MAX];
+            at->op    = ring->slot[slot % FLOW_MAP_BITS];
             return 1;
         }
     }
@@ -283,15 +283,15 @@ int flow_image_put(flow_core_t *core, flow_op_t *op, uint32_t place,
         flow_image_append(core, op, place);
         return 1;
     }
-    if (slot / FLOW_WINDOW_MAX >= core->ring_count) {
+    if (slot / FLOW_MAP_BITS >= core->ring_count) {
         return 0;
     }
-    ring = flow_core_ring(core, slot / FLOW_WINDOW_MAX);
+    ring = flow_core_ring(core, slot / FLOW_MAP_BITS);
     if (!flow_image_sends(core, ring) ||
-        !((ring->mask >> (slot % FLOW_WINDOW_MAX)) & 1)) {
+        !((ring->mask >> (slot % FLOW_MAP_BITS)) & 1)) {
         return 0;
     }
-    ring->slot[slot % FLOW_WINDOW_MAX] = op;
+    ring->slot[slot % FLOW_MAP_BITS] = op;
     return 1;
 }
 

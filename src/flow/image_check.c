@@ -174,7 +174,7 @@ flow_image_ring_error(const flow_core_t *core, uint32_t index)
     FLOW_IMAGE_CHECK(!flow_image_sends(core, ring) || flow_is_ud(core));
     FLOW_IMAGE_CHECK(((ring->unacked.lost & ~ring->mask) == 0) ||
                      !flow_image_sends(core, ring));
-    for (slot = 0; slot < FLOW_WINDOW_MAX; ++slot) {
+    for (slot = 0; slot < FLOW_MAP_BITS; ++slot) {
         FLOW_IMAGE_CHECK(!((ring->mask >> slot) & 1) ||
                          (ring->slot[slot] != NULL));
     }

@@ -24,11 +24,11 @@
 #define FLOW_LIMIT_POWER(_value, _field) \
     FLOW_LIMIT(((_value) & ((_value) - 1)) == 0, _field)
 
-/* A map has one bit for each number of a window, no more and no less: bit
- * psn % FLOW_WINDOW_MAX, which turns round with the map. */
+/* A map has one bit for each of so many numbers, no more and no less: bit
+ * psn % FLOW_MAP_BITS, which turns round with the map. */
 #define FLOW_LIMIT_MAP(_map, _field) \
-    FLOW_LIMIT(FLOW_WINDOW_MAX == 8 * sizeof(_map), \
-               "FLOW_WINDOW_MAX: one bit each in " _field)
+    FLOW_LIMIT(FLOW_MAP_BITS == 8 * sizeof(_map), \
+               "FLOW_MAP_BITS: one bit each in " _field)
 
 /* Windows. */
 FLOW_LIMIT_MAP(((flow_tx_t*)0)->busy, "flow_tx.busy");
@@ -38,7 +38,9 @@ FLOW_LIMIT_MAP(((flow_ctl_msg_t*)0)->acked, "an ack (ctl_wire.c, ack.c)");
 FLOW_LIMIT_MAP(flow_psn_bit(0), "the maps of psn.h");
 FLOW_LIMIT_MAP(flow_psn_rotate_down(0, 0), "what psn.h turns");
 FLOW_LIMIT_MAP(flow_tx_busy(0), "flow_reserve_moves, and what asks it");
-FLOW_LIMIT_POWER(FLOW_WINDOW_MAX, "FLOW_WINDOW_MAX: numbers wrap at 2^16");
+FLOW_LIMIT_POWER(FLOW_MAP_BITS, "FLOW_MAP_BITS: numbers wrap at 2^16");
+FLOW_LIMIT(FLOW_WINDOW_MAX <= FLOW_MAP_BITS,
+           "FLOW_WINDOW_MAX: a map has a place for each");
 FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, FLOW_ADVERTISED_BITS,
                 "FLOW_WINDOW_MAX: flow_rx.advertised_low");
 FLOW_LIMIT_BITS(FLOW_WINDOW_MAX, 7, "FLOW_WINDOW_MAX: flow_tx.linked");
@@ -72,8 +74,6 @@ FLOW_LIMIT(2 * (FLOW_LAP + FLOW_WINDOW_MAX) < 1 << 15,
            "FLOW_LAP: two of them, and what was told before, are less than "
            "flow_psn_diff tells apart");
 FLOW_LIMIT_POWER(FLOW_LAP, "FLOW_LAP: a mask (lap.c)");
-FLOW_LIMIT(FLOW_SCARCE_WINDOW <= FLOW_WINDOW_MAX,
-           "FLOW_SCARCE_WINDOW: within a window");
 
 /* The header words (wire.h). */
 FLOW_LIMIT((FLOW_AM_ID_MAX == 32) && (FLOW_WIRE_AM_MASK < FLOW_WIRE_LONG),
@@ -96,9 +96,9 @@ FLOW_LIMIT(FLOW_INDEX_MAX == 1 << FLOW_INDEX_BITS,
 FLOW_LIMIT(FLOW_INDEX_BITS + 1 <= 20,
            "FLOW_INDEX_BITS: the peer in a control packet's cookie (ctl.c)");
 FLOW_LIMIT(sizeof(struct flow_tx) <= 56,
-           "FLOW_INDEX_BITS, FLOW_WINDOW_MAX: struct flow_tx");
+           "FLOW_INDEX_BITS, FLOW_MAP_BITS: struct flow_tx");
 FLOW_LIMIT(sizeof(struct flow_rx) <= 40,
-           "FLOW_INDEX_BITS, FLOW_WINDOW_MAX: struct flow_rx");
+           "FLOW_INDEX_BITS, FLOW_MAP_BITS: struct flow_rx");
 FLOW_LIMIT(sizeof(struct flow_peer) <= 56,
            "FLOW_INDEX_BITS, FLOW_PEER_REF_BITS: words of struct flow_peer");
 FLOW_LIMIT((int)FLOW_PEER_REFS_MAX == (1 << FLOW_PEER_REF_BITS) - 2,

@@ -8,6 +8,7 @@
 
 enum flow_limits {
     FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
+    FLOW_MAP_BITS         = 64, /* numbers that a map or a ring tells apart   */
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
     FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
@@ -16,8 +17,8 @@ enum flow_limits {
     FLOW_CALM_LOW         = 4,  /* ... so many left, and uses so many more
                                    than that between two visits of the hand
                                    if it is calm no more                      */
-    FLOW_SCARCE_WINDOW    = 48, /* when senders have less, more receive
-                                   buffers are asked for                      */
+    FLOW_SCARCE_WINDOW    = 3 * FLOW_WINDOW_MAX / 4, /* when senders have less,
+                                   more receive buffers are asked for         */
     FLOW_TICK_LEVEL       = 0,  /* the hand has a tick each rnr_min, ...      */
     FLOW_TICK_UD          = 32, /* on UD so many in it                        */
     FLOW_HAND_TICKS       = 8,  /* ... makes visits at each 8th of them, ...  */

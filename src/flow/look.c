@@ -7,8 +7,8 @@
 /* The oldest number that is out: una may be behind it. */
 static flow_psn_t flow_look_oldest(const flow_tx_t *tx, flow_psn_t psn)
 {
-    flow_psn_t first = psn - FLOW_WINDOW_MAX;
-    uint64_t   map   = flow_psn_rotate_down(tx->busy, first % FLOW_WINDOW_MAX);
+    flow_psn_t first = psn - FLOW_MAP_BITS;
+    uint64_t   map   = flow_psn_rotate_down(tx->busy, first % FLOW_MAP_BITS);
 
     return (map == 0) ? psn : (flow_psn_t)(first + __builtin_ctzll(map));
 }
@@ -40,8 +40,8 @@ static uint8_t flow_look_depth(const flow_core_t *core, uint32_t ring,
         return 0;
     }
     map = flow_psn_rotate_down(flow_core_ring(core, ring)->mask,
-                               next % FLOW_WINDOW_MAX);
-    return (map == 0) ? 0 : (uint8_t)(FLOW_WINDOW_MAX - __builtin_clzll(map));
+                               next % FLOW_MAP_BITS);
+    return (map == 0) ? 0 : (uint8_t)(FLOW_MAP_BITS - __builtin_clzll(map));
 }
 
 void flow_look(const flow_core_t *core, const flow_tx_t *tx, flow_look_t *look)

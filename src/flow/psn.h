@@ -38,21 +38,21 @@ static inline flow_psn_t flow_psn_min(flow_psn_t a, flow_psn_t b)
     return flow_psn_lt(a, b) ? a : b;
 }
 
-/* Its bit in a map of one window. */
+/* Its bit in a map. */
 static inline uint64_t flow_psn_bit(flow_psn_t psn)
 {
-    return 1ull << (psn % FLOW_WINDOW_MAX);
+    return 1ull << (psn % FLOW_MAP_BITS);
 }
 
 /* Such a map with the bit of number n as bit 0, and back. */
 static inline uint64_t flow_psn_rotate_down(uint64_t map, unsigned n)
 {
-    return (map >> n) | (map << ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));
+    return (map >> n) | (map << ((FLOW_MAP_BITS - n) % FLOW_MAP_BITS));
 }
 
 static inline uint64_t flow_psn_rotate_up(uint64_t map, unsigned n)
 {
-    return (map << n) | (map >> ((FLOW_WINDOW_MAX - n) % FLOW_WINDOW_MAX));
+    return (map << n) | (map >> ((FLOW_MAP_BITS - n) % FLOW_MAP_BITS));
 }
 
 /* How many numbers a map has; popcount would need libgcc. */

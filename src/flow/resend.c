@@ -70,13 +70,13 @@ static void flow_resend_stamp(flow_core_t *core, flow_op_t *op)
 flow_op_t *flow_resend_oldest(const flow_core_t *core, const flow_tx_t *tx)
 {
     const flow_ring_t *ring = flow_core_ring(core, tx->ring);
-    unsigned shift          = tx->una % FLOW_WINDOW_MAX;
+    unsigned shift          = tx->una % FLOW_MAP_BITS;
     uint64_t out            = flow_psn_rotate_down(flow_resend_out(ring),
                                                    shift);
 
     return (out == 0) ? NULL :
                         ring->slot[(shift + (unsigned)__builtin_ctzll(out)) %
-                                   FLOW_WINDOW_MAX];
+                                   FLOW_MAP_BITS];
 }
 
 /* ns from the last packet until nothing has come for too long. */
@@ -144,7 +144,7 @@ void flow_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op)
     }
 
     ring->mask                           |= flow_psn_bit(op->psn);
-    ring->slot[op->psn % FLOW_WINDOW_MAX] = op;
+    ring->slot[op->psn % FLOW_MAP_BITS] = op;
     if (tx->flags & FLOW_TXF_CARRIES) { /* the header acknowledged */
         flow_resend_carried(core, tx, flow_core_rx(core, tx->carries));
     }
@@ -249,7 +249,7 @@ static void flow_resend_look(flow_core_t *core, flow_tx_t *tx)
 static void flow_resend_lost(flow_core_t *core, flow_tx_t *tx)
 {
     flow_ring_t *ring = flow_core_ring(core, tx->ring);
-    unsigned shift    = tx->una % FLOW_WINDOW_MAX;
+    unsigned shift    = tx->una % FLOW_MAP_BITS;
     uint64_t bits     = flow_psn_rotate_down(ring->unacked.lost, shift);
     unsigned room     = flow_path_room(flow_resend_path(core, tx),
                                        flow_psn_count(flow_resend_out(ring)),
@@ -257,7 +257,7 @@ static void flow_resend_lost(flow_core_t *core, flow_tx_t *tx)
 
     for (; (bits != 0) && (room != 0); bits &= bits - 1, --room) {
         flow_op_t *op = ring->slot[(shift + (unsigned)__builtin_ctzll(bits)) %
-                                   FLOW_WINDOW_MAX];
+                                   FLOW_MAP_BITS];
 
         ring->unacked.lost &= ~flow_psn_bit(op->psn);
         if (flow_resend_push(core, op)) {
@@ -330,21 +330,21 @@ static void flow_resend_arrived(flow_core_t *core, flow_tx_t *tx,
 void flow_resend_ack(flow_core_t *core, flow_tx_t *tx, flow_psn_t ack,
                      uint64_t map)
 {
-    flow_psn_t base = flow_tx_psn(tx) - FLOW_WINDOW_MAX;
+    flow_psn_t base = flow_tx_psn(tx) - FLOW_MAP_BITS;
     int below       = flow_psn_diff(ack, base);
     flow_ring_t *ring;
     uint64_t got, bits;
 
-    if ((tx->ring == 0) || (below < 0) || (below > FLOW_WINDOW_MAX)) {
+    if ((tx->ring == 0) || (below < 0) || (below > FLOW_MAP_BITS)) {
         return; /* nothing is out, or nothing that it can be about */
     }
 
-    got = (below == FLOW_WINDOW_MAX) ? ~0ull : (1ull << below) - 1;
-    if (below < FLOW_WINDOW_MAX - 1) {
+    got = (below == FLOW_MAP_BITS) ? ~0ull : (1ull << below) - 1;
+    if (below < FLOW_MAP_BITS - 1) {
         got |= map << (below + 1);
     }
     ring = flow_core_ring(core, tx->ring);
-    bits = ring->mask & flow_psn_rotate_up(got, base % FLOW_WINDOW_MAX);
+    bits = ring->mask & flow_psn_rotate_up(got, base % FLOW_MAP_BITS);
     if (bits != 0) {
         flow_resend_arrived(core, tx, bits);
         flow_resend_run(core, tx);

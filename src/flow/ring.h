@@ -30,7 +30,7 @@ static inline void flow_ring_keep(flow_ring_t *ring, flow_psn_t psn,
                                   void *handle)
 {
     ring->mask                       |= flow_psn_bit(psn);
-    ring->slot[psn % FLOW_WINDOW_MAX] = handle;
+    ring->slot[psn % FLOW_MAP_BITS] = handle;
 }
 
 /*

@@ -310,7 +310,7 @@ typedef struct flow_ring {
     uint32_t       next, index;
     uint32_t       bytes;   /* of a stranger: what it holds, about            */
     flow_unacked_t unacked; /* of a sending flow                              */
-    void          *slot[FLOW_WINDOW_MAX];
+    void          *slot[FLOW_MAP_BITS];
 } flow_ring_t;
 
 /* Three indices in one table. */

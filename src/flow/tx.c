@@ -25,7 +25,7 @@ flow_peer_t *flow_tx_peer(flow_core_t *core, const flow_tx_t *tx)
 static flow_psn_t flow_tx_bound(const flow_core_t *core, flow_tx_t *tx)
 {
     flow_psn_t psn  = flow_tx_psn(tx);
-    unsigned shift  = tx->una % FLOW_WINDOW_MAX;
+    unsigned shift  = tx->una % FLOW_MAP_BITS;
     uint64_t window = flow_psn_rotate_down(tx->busy, shift);
     flow_psn_t bound;
 
@@ -225,7 +225,7 @@ void flow_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
 {
     flow_tx_t *tx = op->tx;
 
-    if (!flow_holds(tx->busy & (1ull << (op->psn % FLOW_WINDOW_MAX)))) {
+    if (!flow_holds(tx->busy & (1ull << (op->psn % FLOW_MAP_BITS)))) {
         return; /* it is done, and may be another message by now */
     }
     tx->wait |= FLOW_WAIT_RNR;

@@ -160,7 +160,7 @@ static inline flow_psn_t flow_tx_commit(flow_tx_t *tx)
 {
     flow_psn_t psn = flow_tx_psn(tx);
 
-    tx->busy |= 1ull << (psn % FLOW_WINDOW_MAX);
+    tx->busy |= 1ull << (psn % FLOW_MAP_BITS);
     tx->hdr  += FLOW_WIRE_PSN_ONE;
     return psn;
 }
@@ -171,11 +171,11 @@ void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx);
 /* First half of flow_tx_done; nonzero: flow_tx_done_slow is the other one. */
 static inline int flow_tx_end(flow_tx_t *tx, unsigned psn)
 {
-    tx->busy &= flow_psn_rotate_up(~1ull, psn % FLOW_WINDOW_MAX);
+    tx->busy &= flow_psn_rotate_up(~1ull, psn % FLOW_MAP_BITS);
     return flow_unlikely(tx->wait != 0);
 }
 
-/* The packet psn (any number congruent to it modulo FLOW_WINDOW_MAX) was
+/* The packet psn (any number congruent to it modulo FLOW_MAP_BITS) was
  * delivered. */
 static inline void flow_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
 {
@@ -312,7 +312,7 @@ int flow_tx_is_fresh(const flow_core_t *core, const flow_tx_t *tx);
 /* Is every packet before number psn (at most the next one) completed? */
 static inline int flow_tx_done_before(const flow_tx_t *tx, flow_psn_t psn)
 {
-    uint64_t map = flow_psn_rotate_down(tx->busy, tx->una % FLOW_WINDOW_MAX);
+    uint64_t map = flow_psn_rotate_down(tx->busy, tx->una % FLOW_MAP_BITS);
 
     return (map == 0) ||
            !flow_psn_lt((flow_psn_t)(tx->una + __builtin_ctzll(map)), psn);

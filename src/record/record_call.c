@@ -184,7 +184,7 @@ void record_call_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
 {
     record_t *record = record_begin_tx(core, RECORD_TX_DONE, tx);
 
-    record_write_number(record, psn % FLOW_WINDOW_MAX);
+    record_write_number(record, psn % FLOW_MAP_BITS);
     flow_tx_done(core, tx, psn);
     record_write_end(record);
 }

@@ -27,7 +27,7 @@ static void prove_bit(flow_psn_t first, unsigned ahead)
     uint64_t bit = flow_psn_bit(first);
 
     PROVE((bit != 0) && ((bit & (bit - 1)) == 0));
-    PROVE((ahead >= FLOW_WINDOW_MAX) ||
+    PROVE((ahead >= FLOW_MAP_BITS) ||
           ((flow_psn_bit((flow_psn_t)(first + ahead)) == bit) ==
            (ahead == 0)));
 }
@@ -38,7 +38,7 @@ static void prove_rotate(uint64_t map, unsigned n, unsigned i)
     uint64_t down = flow_psn_rotate_down(map, n);
 
     PROVE(flow_psn_rotate_up(down, n) == map);
-    PROVE(((down >> i) & 1) == ((map >> ((n + i) % FLOW_WINDOW_MAX)) & 1));
+    PROVE(((down >> i) & 1) == ((map >> ((n + i) % FLOW_MAP_BITS)) & 1));
 }
 
 int main(void)
@@ -47,7 +47,7 @@ int main(void)
     unsigned n     = nondet_u8(), i = nondet_u8();
 
     ASSUME(ahead < HALF);
-    ASSUME((n < FLOW_WINDOW_MAX) && (i < FLOW_WINDOW_MAX));
+    ASSUME((n < FLOW_MAP_BITS) && (i < FLOW_MAP_BITS));
     prove_order(nondet_u16(), ahead);
     prove_bit(nondet_u16(), ahead);
     prove_rotate(nondet_u64(), n, i);

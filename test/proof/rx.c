@@ -327,16 +327,16 @@ void prove_accept_held(void)
 
 void prove_run(void)
 {
-    void *handles[FLOW_WINDOW_MAX];
+    void *handles[FLOW_MAP_BITS];
     unsigned max = nondet_u8();
     int rest     = flow_psn_diff(world_rx.limit, flow_rx_psn(&world_rx));
     uint64_t held;
     unsigned count;
 
-    ASSUME((max >= 1) && (max <= FLOW_WINDOW_MAX));
+    ASSUME((max >= 1) && (max <= FLOW_MAP_BITS));
     held = flow_psn_rotate_down(world_ring.mask,
-                                flow_rx_psn(&world_rx) % FLOW_WINDOW_MAX);
-    ASSUME((world_rx.ring == 0) || (rest == FLOW_WINDOW_MAX) ||
+                                flow_rx_psn(&world_rx) % FLOW_MAP_BITS);
+    ASSUME((world_rx.ring == 0) || (rest == FLOW_MAP_BITS) ||
            (held >> rest == 0)); /* as each slot says */
     count = flow_rx_run(&world_core, nondet_u32(), handles, max);
     PROVE(count <= max);

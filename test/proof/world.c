@@ -80,7 +80,7 @@ static int sound_mark(const flow_rx_t *rx, int rest)
  * any. Each keeps that by itself, and one is much less work than 64. */
 static int sound_ring(const flow_rx_t *rx, int rest)
 {
-    int ahead = (world_slot - flow_rx_psn(rx)) & (FLOW_WINDOW_MAX - 1);
+    int ahead = (world_slot - flow_rx_psn(rx)) & (FLOW_MAP_BITS - 1);
 
     return (rx->ring == 0) ||
            ((world_ring.mask != 0) &&

@@ -145,7 +145,8 @@ static void table_shares()
     within("most of its share", most, 0, 1.2);
 }
 
-/* 32: more than a flow that sent 64 may have left, if nothing is recalled. */
+/* Half a window: more than a flow that sent a whole one may have left, if nothing
+ * is recalled. */
 static void incast(unsigned peers, unsigned messages, double most)
 {
     World world(peers + 1, 0, 3);
@@ -171,10 +172,10 @@ static void incast(unsigned peers, unsigned messages, double most)
 static void table_incast()
 {
     incast(1000, 4, 1.2);
-    incast(1000, 32, 4.5);
+    incast(1000, FLOW_WINDOW_MAX / 2, 4.5);
     if (full) {
         incast(10000, 4, 12);
-        incast(10000, 32, 55);
+        incast(10000, FLOW_WINDOW_MAX / 2, 55);
     }
 }
 

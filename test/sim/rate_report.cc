@@ -71,15 +71,12 @@ void stuck(const char *what)
     failed = true;
 }
 
-static_assert(FLOW_WINDOW_MAX == 64, "warm_up sends a window, incast (rate.cc) "
-                                    "half of one");
-
 void warm_up(World &world, unsigned first, unsigned last)
 {
-    uint64_t want = world.got + 64ull * (last - first);
+    uint64_t want = world.got + uint64_t(FLOW_WINDOW_MAX) * (last - first);
 
     for (unsigned i = first; i < last; ++i) {
-        world.host(i).add(0, 64);
+        world.host(i).add(0, FLOW_WINDOW_MAX);
         world.run(world.now + 2 * US);
     }
     world.run_until_got(want, 10000 * MS);

@@ -258,7 +258,7 @@ static const char *run_settings(run_t *run, const record_call_t *call)
     }
 }
 
-_Static_assert((int)RECORD_HANDLES_MAX >= (int)FLOW_WINDOW_MAX,
+_Static_assert((int)RECORD_HANDLES_MAX >= (int)FLOW_MAP_BITS,
                "RECORD_HANDLES_MAX: the messages that flow_rx_run hands out");
 
 /* Calls that take nothing but a number that could be wrong. */

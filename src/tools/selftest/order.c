@@ -23,14 +23,11 @@ enum {
     ORDER_RECEIVES = 2048,
     ORDER_BYTES    = 64,
     ORDER_FLIGHT   = 256, /* at most under way */
-    ORDER_REACH    = 64,  /* messages that may overtake one */
+    ORDER_REACH    = FLOW_WINDOW_MAX, /* messages that may overtake one */
     ORDER_ROUNDS   = 64,
     ORDER_RDMA     = 65536,
     ORDER_KILLED_S = 90
 };
-
-_Static_assert((int)ORDER_REACH == (int)FLOW_WINDOW_MAX,
-               "ORDER_REACH, and the text of probe order: a window");
 
 typedef struct order_counts {
     unsigned count, twice, bad, most;
@@ -350,7 +347,7 @@ const st_probe_t st_order[] = {
     {"delivery", "a message whose send ended well has arrived, once",
      "SRD's messages are neither sent again nor told apart",
      "please report this", order_delivery},
-    {"order", "a message is overtaken by fewer than 64 others",
+    {"order", "a message is overtaken by fewer others than a window has",
      "early messages wait in receive buffers, as many as a window has",
      "nothing to do; UCX_SRD_WINDOW smaller, if buffers run short",
      order_order},

@@ -28,7 +28,7 @@ protected:
     /* Packets of the ring from next on, at most max. */
     std::vector<void*> take(flow_psn_t next, unsigned max)
     {
-        std::vector<void*> got(FLOW_WINDOW_MAX + 1, nullptr);
+        std::vector<void*> got(FLOW_MAP_BITS + 1, nullptr);
         unsigned count = flow_ring_take(&ring, next, got.data(), max);
 
         EXPECT_EQ(nullptr, got[count]); /* nothing is written behind */
@@ -42,19 +42,19 @@ protected:
 TEST_F(flow_ring_test, take__a_whole_window_in_any_order)
 {
     std::mt19937 random(3);
-    std::vector<unsigned> order(FLOW_WINDOW_MAX);
+    std::vector<unsigned> order(FLOW_MAP_BITS);
 
     for (unsigned first : {0u, 1u, 63u, 64u, 40000u, 65535u}) {
-        for (unsigned i = 0; i < FLOW_WINDOW_MAX; ++i) {
+        for (unsigned i = 0; i < FLOW_MAP_BITS; ++i) {
             order[i] = i;
         }
         std::shuffle(order.begin(), order.end(), random);
         for (unsigned i : order) {
             keep((flow_psn_t)(first + i));
         }
-        std::vector<void*> got = take((flow_psn_t)first, FLOW_WINDOW_MAX);
-        ASSERT_EQ((size_t)FLOW_WINDOW_MAX, got.size());
-        for (unsigned i = 0; i < FLOW_WINDOW_MAX; ++i) {
+        std::vector<void*> got = take((flow_psn_t)first, FLOW_MAP_BITS);
+        ASSERT_EQ((size_t)FLOW_MAP_BITS, got.size());
+        for (unsigned i = 0; i < FLOW_MAP_BITS; ++i) {
             EXPECT_EQ(handle((flow_psn_t)(first + i)), got[i]);
         }
         EXPECT_EQ(0u, ring.mask);
@@ -69,7 +69,7 @@ TEST_F(flow_ring_test, take__as_a_map_does)
     flow_psn_t next = 65500;
 
     for (int i = 0; i < 20000; ++i) {
-        flow_psn_t psn = (flow_psn_t)(next + random() % FLOW_WINDOW_MAX);
+        flow_psn_t psn = (flow_psn_t)(next + random() % FLOW_MAP_BITS);
         if (!map.count(psn)) {
             keep(psn);
             map[psn] = handle(psn);
