@@ -12,11 +12,11 @@ enum flow_limits {
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
     FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
-    FLOW_CALM_WINDOW      = 28, /* of a flow that sends a little; it gets more
-                                   when it has ...                            */
-    FLOW_CALM_LOW         = 4,  /* ... so many left, and uses so many more
-                                   than that between two visits of the hand
-                                   if it is calm no more                      */
+    FLOW_CALM_WINDOW      = 7 * FLOW_WINDOW_MAX / 16, /* of a flow that sends a
+                                   little; it gets more when it has ...       */
+    FLOW_CALM_LOW         = FLOW_WINDOW_MAX / 16, /* ... so many left, and uses
+                                   so many more than that between two visits
+                                   of the hand if it is calm no more          */
     FLOW_SCARCE_WINDOW    = 3 * FLOW_WINDOW_MAX / 4, /* when senders have less,
                                    more receive buffers are asked for         */
     FLOW_TICK_LEVEL       = 0,  /* the hand has a tick each rnr_min, ...      */
