@@ -9,7 +9,6 @@
 #include "top/top.h"
 
 #include <command/options.h>
-#include <ucp_hooks/tls.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -222,7 +221,7 @@ static void module_find(char *module, size_t size)
  * to another host. NULL: unset. */
 static const char *tls_between_hosts(char *text, size_t size)
 {
-    static const char local[] = TLS_LOCAL;
+    static const char local[] = UCX_TLS_LOCAL;
     const char *tls           = getenv("UCX_TLS");
     char copy[PROBE_TEXT_MAX], *item, *rest;
 
@@ -239,7 +238,7 @@ static const char *tls_between_hosts(char *text, size_t size)
     for (item = strtok_r(copy, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest)) {
         char wrapped[128];
-        const char list[] = "," TLS_LOCAL ",";
+        const char list[] = "," UCX_TLS_LOCAL ",";
 
         snprintf(wrapped, sizeof(wrapped), ",%.100s,", item);
         if (strstr(list, wrapped) == NULL) {

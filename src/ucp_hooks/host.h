@@ -96,6 +96,9 @@ unsigned ucx_host_error_count(void);
     (((_flags) & UCT_MD_MEM_FLAG_HIDE_ERRORS) ? UCS_LOG_LEVEL_DIAG : \
                                                 UCS_LOG_LEVEL_ERROR)
 
+/* Transports of UCX within a host, but for those of GPUs. */
+#define UCX_TLS_LOCAL "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
+
 /*
  * Nonzero when the user asked for transport @name of ours by name: it stands in
  * the list of UCX_TLS (also as name:aux or \name), which is not a negated one

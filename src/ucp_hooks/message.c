@@ -238,8 +238,8 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
     return 0;
 }
 
-/* What follows @name in the first item of the list that names it, with a port
- * (":") or without one; NULL: none does. */
+/* The text behind @name in the first item of the list that names it, with a
+ * port (":") or without one; NULL: none does. */
 static const char *message_after(const char *list, const char *name)
 {
     size_t length = strlen(name);

@@ -151,7 +151,7 @@ static const char *tls_item_of_ours(const tls_item_t *item)
 
 static int tls_item_is_local(const tls_item_t *item)
 {
-    const char *list = TLS_LOCAL;
+    const char *list = UCX_TLS_LOCAL;
     tls_item_t one;
 
     while (tls_next(&list, &one)) {

@@ -15,9 +15,6 @@
 
 #include "host.h"
 
-/* Transports within a host, but for those of GPUs. */
-#define TLS_LOCAL "self,sm,shm,mm,posix,sysv,cma,knem,xpmem"
-
 /* Nonzero if UCX_TLS excludes ("^...") transport @name by its name. */
 int tls_excludes(const char *name);
 
@@ -32,9 +29,9 @@ int tls_asks_only_for_ours(int or_local);
  * UCX knows none; NULL: there is none. */
 const char *tls_in_capitals(void);
 
-/* Nonzero if UCX_NET_DEVICES may take the first port of memory domain @md_name,
- * "rdmap0s6:1". "rdmap0s6" and "^..." are understood, too, whatever UCX makes of
- * them. */
+/* Nonzero if UCX_NET_DEVICES may take the first port of memory domain
+ * @md_name, "rdmap0s6:1". "rdmap0s6" and "^..." are understood, too, whatever
+ * UCX makes of them. */
 int tls_may_use_md(const char *md_name);
 
 /* The first of our transports that UCX_TLS does not leave out; NULL: none. */
