@@ -219,6 +219,9 @@ time.sleep(60)" &
     printf 'partition 0 0\n' >"$CHECK_LOG.plan"
     error 'efasim run --plan (partition 0 0)' "line 1: '0'" 'no network between a host and itself' \
         'allowed is another host' "$EFASIM" run --plan "$CHECK_LOG.plan" -- true
+    printf '\033[31mpartition\n' >"$CHECK_LOG.plan" # no words to a terminal
+    error 'efasim run --plan (escapes)' "line 1: '.\\[31mpartition'" '\?' 'allowed is partition' \
+        "$EFASIM" run --plan "$CHECK_LOG.plan" -- true
     printf 'absent\n' >"$CHECK_LOG.plan"
     error 'efasim run --plan (absent, of no host)' 'line 1' 'absent' 'allowed' \
         "$EFASIM" run --plan "$CHECK_LOG.plan" -- true

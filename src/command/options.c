@@ -15,6 +15,7 @@
 
 enum {
     OPTIONS_MAX    = 320, /* rows of a program */
+    OPTIONS_ERROR  = 8192, /* bytes of a message: a path and words */
     OPTIONS_LONG   = 256, /* getopt's number of row 0; below are letters */
     OPTIONS_COLUMN = 26,  /* in which the texts begin, ... */
     OPTIONS_WIDTH  = 80   /* ... and before which they end */
@@ -36,13 +37,19 @@ const char *options_program(void)
 
 void options_error(const char *fmt, ...)
 {
+    char line[OPTIONS_ERROR];
+    char *at;
     va_list ap;
 
-    fprintf(stderr, "%s: ", options_name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
+    for (at = line; *at != '\0'; ++at) {
+        if (iscntrl((unsigned char)*at)) {
+            *at = '?'; /* of a file, or its name, which may be another user's */
+        }
+    }
+    fprintf(stderr, "%s: %s\n", options_name, line);
 }
 
 int options_number(const char *label, const char *text, uint64_t min,

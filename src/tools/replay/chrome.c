@@ -2,6 +2,7 @@
 #include "chrome.h"
 #include "text.h"
 
+#include <command/options.h>
 #include <files/output.h>
 #include <flow/image.h>
 
@@ -70,8 +71,7 @@ int chrome_open(chrome_t *chrome, const char *path,
     chrome->out     = ((chrome->stalled != NULL) && (chrome->named != NULL)) ?
                               output_file(path, O_TRUNC) : NULL;
     if (chrome->out == NULL) {
-        fprintf(stderr, "srd_replay: cannot write %s: %s\n", path,
-                output_error(errno));
+        options_error("cannot write %s: %s", path, output_error(errno));
         free(chrome->stalled);
         free(chrome->named);
         return -1;
@@ -256,8 +256,8 @@ int chrome_close(chrome_t *chrome, const char *path)
     free(chrome->stalled);
     free(chrome->named);
     if (failed) {
-        fprintf(stderr, "srd_replay: cannot write all of %s: %s; make room, "
-                "or name another file\n", path, strerror(errno));
+        options_error("cannot write all of %s: %s; make room, or name another "
+                      "file", path, strerror(errno));
         output_remove(path); /* half of it is no use */
         return -1;
     }

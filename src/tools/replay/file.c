@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "file.h"
 
+#include <command/options.h>
 #include <config.h>
 #include <flow/image.h>
 
@@ -260,15 +261,16 @@ int file_read(replay_file_t *file, const char *path)
     uint8_t    *bytes = file_load(path, &size);
 
     if (bytes == NULL) {
-        fprintf(stderr, "srd_replay: cannot read %s: %s; %s\n", path,
-                strerror(errno), (errno == ENOMEM) ?
-                "all of it is in memory: replay it on a host that has as much" :
-                "name a recording (*.srdrec, in the folder of UCX_EFA_RECORD)");
+        options_error("cannot read %s: %s; %s", path, strerror(errno),
+                      (errno == ENOMEM) ?
+                      "all of it is in memory: replay it on a host that has as "
+                      "much" : "name a recording (*.srdrec, in the folder of "
+                      "UCX_EFA_RECORD)");
         return -1;
     }
     error = file_look(file, bytes, size, why, sizeof(why));
     if (error != NULL) {
-        fprintf(stderr, "srd_replay: %s: %s\n", path, error);
+        options_error("%s: %s", path, error);
         file_free(file);
         return -1;
     }
