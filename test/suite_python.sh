@@ -378,7 +378,8 @@ ucxx_by_pth() {
     "$PYTHON" -c 'import site; print(site.getsitepackages()[0])' >"$site/a.pth"
     mkdir -p "$venv/lib/ucx" && cp "$BUILD/lib/libuct_srd.so.0" "$venv/lib/ucx/" &&
         cp -r "$BUILD/lib/python/ucx_efa_srd" "$site/" || fail "no package"
-    "$venv/bin/python" -m ucx_efa_srd enable || fail "not enabled"
+    (umask 000 && "$venv/bin/python" -m ucx_efa_srd enable) || fail "not enabled"
+    ! find "$site/ucx_efa_srd.pth" -perm /022 | grep . || fail "any user may write to it"
     PYTHON=$venv/bin/python
     UCX_TLS=srd,tcp with_stat -- srd_info --python="$PYTHON" || fail "status $?"
     pingpong

@@ -75,10 +75,12 @@ def _written(folders, home):
 
 
 def _write(path, text):
-    """All of it or nothing: each program of the environment reads it."""
+    """All of it or nothing: each program of the environment runs it, so that no
+    other user may write to it, or have it led elsewhere."""
     new = f'{path}.{os.getpid()}.new'
+    os.umask(0o022)
     try:
-        with open(new, 'w', encoding='utf-8',
+        with open(new, 'x', encoding='utf-8',
                   errors='surrogateescape') as file:
             file.write(text)
         os.replace(new, path)
