@@ -122,11 +122,14 @@ END
     # shellcheck disable=SC2016 # for the shell in there
     PATH=$bin:$PATH unshare -m sh -c 'mount -t tmpfs none /etc/systemd &&
         mount -t tmpfs none /usr/local || exit
-        bash "$0" s3://bucket/any.tar.xz; echo "status $?"; ls /usr/local' \
+        umask 000
+        bash "$0" s3://bucket/any.tar.xz; echo "status $?"; ls /usr/local
+        find /etc/systemd -mindepth 1 -perm /022 -printf "open %p\n"' \
         "$(cd "$TEST_DIR/.." && pwd -P)/contrib/deploy/parallelcluster-install.sh" \
         >"$CHECK_LOG.out" 2>&1
     cat "$CHECK_LOG.out"
     ! grep -qx evil "$CHECK_LOG.out" || fail "another user's archive was unpacked"
+    ! grep '^open ' "$CHECK_LOG.out" || fail "another user may write to it"
     grep -qx 'status 0' "$CHECK_LOG.out" && grep -qx good "$CHECK_LOG.out" ||
         fail "the archive was not unpacked"
     grep -qx '700 0' "$CHECK_LOG.out" || fail "it did not lie in a folder of root's alone"
