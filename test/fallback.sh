@@ -548,3 +548,46 @@ apart() {
     with_release sid env -u LD_LIBRARY_PATH "${words[@]}" apart_inside srd ud,self ||
         exit
 }
+
+# UCX_TLS and our two transports: those whose interfaces this UCX opens are tried
+# before, and no other.
+tls_names() {
+    need ucx_info
+    local out=$CHECK_LOG.out tls opened tried bad=0 count=0
+    local names=(unset all '^all' srd ud 'srd,ud' 'ud,srd,tcp' tcp '^srd' '^ud'
+        '^tcp' ib 'ib,tcp' '^ib' '^tcp,ib' '^ib,ud' '\ud' '\srd' '^\ud' '^\srd,ud'
+        '\ib,tcp' 'ud:aux,tcp' 'srd:aux,tcp' '^srd:aux' '^ud:aux' '^srd,srd:aux'
+        'ib:aux,tcp' '^ib:aux' 'tcp,all' 'udx,sr,tcp' 'ud_verbs,tcp' 'rc,tcp'
+        '^ud_v' ',ud,,tcp')
+    for tls in "${names[@]}"; do
+        local words=(UCX_TLS="$tls")
+        [ "$tls" != unset ] || words=(-u UCX_TLS)
+        words=(env "${words[@]}" UCX_LOG_LEVEL=debug "$SRDRUN" ucx_info -w -u t)
+        "$EFASIM" run --fabric "t$$" -- "${words[@]}" >"$out.opened" 2>&1
+        "$EFASIM" run --fabric "t$$" --fail-command \
+            create-qp:1:ENOMEM,create-qp:2:ENOMEM -- "${words[@]}" >"$out.tried" 2>&1
+        opened=$(grep -aoE '(srd|ud) interface open' "$out.opened" |
+            sed 's/ .*//' | sort -u | xargs)
+        tried=$(grep -aoE 'no (SRD|UD) queue pair' "$out.tried" |
+            sed 's/no \(.*\) queue pair/\L\1/' | sort -u | xargs)
+        echo "UCX_TLS=$tls: UCX opens '$opened', tried: '$tried'"
+        [ "$opened" = "$tried" ] || bad=$((bad + 1))
+        [ -z "$opened" ] || count=$((count + 1))
+    done
+    at_least "lists with ours" $count 15
+    [ $bad = 0 ] || fail "$bad lists are read in another way than by UCX"
+}
+
+# UCX_TLS=^tcp,ib: from UCX 1.20 on the alias "ib" has srd, so ud is what is left;
+# with it excluded, too, nothing of ours, and nobody to be told.
+tls_ib() {
+    need ucx_info
+    local out=$CHECK_LOG.out want=1
+    local words=("$EFASIM" run --fabric "t$$" --refuse-open -- "$SRDRUN" ucx_info -d)
+    UCX_TLS=^tcp,ib "${words[@]}" >"$out" 2>&1
+    [ "$(grep -acE 'EFA +(WARN|ERROR)' "$out")" = 1 ] || fail "^tcp,ib: not one line"
+    UCX_TLS=^tcp,ib,ud "${words[@]}" >"$out" 2>&1
+    [ "$(ucx_minor)" -lt 20 ] || want=0
+    [ "$(grep -acE 'EFA +(WARN|ERROR)' "$out")" = $want ] ||
+        fail "^tcp,ib,ud: not $want lines"
+}

@@ -65,7 +65,7 @@ nixl_example() {
         fail "the example does not tell what went over the EFA"
 }
 
-# Whoever connects to the example sends it values, nothing that is run.
+# A peer that connects to the example sends it values, nothing that is run.
 nixl_stranger() {
     nixl_environment
     export SERVER_MAY_DIE=1

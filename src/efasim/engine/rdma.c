@@ -87,9 +87,9 @@ static void rdma_failed(struct sim_op *op, uint32_t owner, int err)
         sim_fail_peer_died(op);
         break;
     case -EFAULT:
-        sim_log(dev, "RDMA failed: registered memory was unmapped, or is shared "
-                "and was made read-only, while a device may still use it: "
-                "hardware has its pages, efasim has not");
+        sim_log(dev, "RDMA failed: registered memory was unmapped, or is "
+                "shared and was made read-only, while a device may still use "
+                "it: hardware has its pages, efasim has not");
         sim_fail_reject(op, EFA_STATUS_REMOTE_ACCESS);
         break;
     case -EXDEV:

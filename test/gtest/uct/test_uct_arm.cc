@@ -85,14 +85,14 @@ protected:
         ASSERT_EQ(0, timerfd_settime(timer, 0, &spec, nullptr));
     }
 
-    /* Seconds, and one more, until it runs out; 0: it does not run. */
+    /* Seconds, and one more, until it runs out, 1 if it did; 0: it is not set. */
     time_t left() const
     {
         struct itimerspec spec;
 
         EXPECT_EQ(0, timerfd_gettime(timer, &spec));
         return ((spec.it_value.tv_sec == 0) && (spec.it_value.tv_nsec == 0)) ?
-                       0 :
+                       ran_out() :
                        spec.it_value.tv_sec + 1;
     }
 
