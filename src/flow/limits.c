@@ -74,6 +74,8 @@ FLOW_LIMIT(2 * (FLOW_LAP + FLOW_WINDOW_MAX) < 1 << 15,
            "FLOW_LAP: two of them, and what was told before, are less than "
            "flow_psn_diff tells apart");
 FLOW_LIMIT_POWER(FLOW_LAP, "FLOW_LAP: a mask (lap.c)");
+FLOW_LIMIT(FLOW_SCARCE_WINDOW <= FLOW_WINDOW_MAX,
+           "FLOW_SCARCE_WINDOW: within a window");
 
 /* The header words (wire.h). */
 FLOW_LIMIT((FLOW_AM_ID_MAX == 32) && (FLOW_WIRE_AM_MASK < FLOW_WIRE_LONG),
