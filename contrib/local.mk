@@ -85,7 +85,7 @@ rpm:
 dist-hook:
 	(cd $(srcdir) && tar -cf - --exclude=__pycache__ docs test bench \
 	    contrib .ci .clang-format) | (cd $(distdir) && tar -xf -)
-	chmod -R u+w $(distdir)
+	chmod -R u+w,go-w $(distdir)
 
 # Our own folders; UCX's, and those of the system, only if they are empty.
 uninstall-hook:

@@ -119,8 +119,10 @@ deb_tools() {
 
 deb_build() {
     need dpkg-buildpackage dh lintian
-    make -C "$BUILD" deb || fail "make deb"
+    (umask 000 && make -C "$BUILD" deb) || fail "make deb"
     ls "$BUILD"/deb/ucx-efa-srd_*.deb || fail "no package"
+    ! { tar -tvf "$BUILD"/deb/*.orig.tar.xz && dpkg -c "$BUILD"/deb/ucx-efa-srd_*.deb; } |
+        grep -E '^[^l].{4}w|^[^l].{7}w' || fail "who unpacks it lets others write"
 }
 
 # In a system without anything else of this: install, all is ok, remove.
