@@ -25,7 +25,6 @@ test_gtest_flow_SOURCES = $(flow_driver) test/gtest/flow/flow_test.h \
                           test/gtest/flow/test_flow_turn.cc \
                           test/gtest/flow/test_flow_reserve.cc \
                           test/gtest/flow/test_flow_stranger.cc \
-                          test/gtest/flow/test_flow_young.cc \
                           test/gtest/flow/test_flow_backoff.cc \
                           test/gtest/flow/test_flow_grant.cc \
                           test/gtest/flow/test_flow_hand.cc \

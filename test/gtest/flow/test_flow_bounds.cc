@@ -37,15 +37,6 @@ TEST(flow_bounds, peer__rests)
     EXPECT_EQ(FLOW_PEER_REFS_MAX - 1u, peer->refs);
 }
 
-TEST(flow_bounds, release__nothing_is_over)
-{
-    Node a(1, ud);
-    int fail = 7;
-
-    EXPECT_EQ(nullptr, flow_resend_release_next(a.core, &fail));
-    EXPECT_EQ(7, fail);
-}
-
 /* Only the newest flows are searched for one without a pair. */
 TEST(flow_bounds, pair__search)
 {
@@ -210,20 +201,6 @@ TEST_F(flow_reborn, only_at_the_same_address)
     EXPECT_EQ(FLOW_PEER_DEAD, twin->state);
     EXPECT_FALSE(young->rival);
     EXPECT_STREQ(nullptr, c.check());
-}
-
-/* An endpoint number that no flow of ours can have. */
-TEST(flow_bounds, limit__endpoint_out_of_range)
-{
-    Node a(1), b(2);
-
-    connect(a, b);
-    for (uint32_t ep : {(uint32_t)FLOW_INDEX_MAX, FLOW_INDEX_MAX - 1u}) {
-        EXPECT_EQ(FLOW_RX_DROP,
-                  a.receive(encode(message(FLOW_CTL_LIMIT, b, a, ep)),
-                            src_of(b)));
-        EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
-    }
 }
 
 /* The same of answers. */

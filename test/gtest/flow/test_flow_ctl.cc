@@ -3,30 +3,6 @@
 
 using namespace flow_test;
 
-/* A dead predecessor's packets at the same QPN (and, by chance, QKEY). */
-TEST(flow_hello, data_for_another_incarnation)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    ASSERT_TRUE(a.send(tx, "x"));
-    Packet packet = a.out.front();
-    for (unsigned byte = 16; byte < 24; ++byte) {
-        Bytes other = packet.bytes;
-        other[byte] ^= 0x80;
-        EXPECT_EQ(FLOW_RX_DROP, b.receive(other, packet.src));
-        EXPECT_EQ(FLOW_DROP_NOT_FOR_US, b.last.reason);
-    }
-    for (unsigned from : {8u, 24u}) { /* no incarnation, no endpoint */
-        Bytes other = packet.bytes;
-        std::fill(other.begin() + from, other.begin() + from +
-                  ((from == 8) ? 8 : 4), 0);
-        EXPECT_EQ(FLOW_RX_DROP, b.receive(other, packet.src));
-        EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
-    }
-    EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
 TEST(flow_hello, stranger_beyond_the_initial_window)
 {
     Node a(1), b(2);
@@ -46,70 +22,6 @@ TEST(flow_hello, stranger_beyond_the_initial_window)
     EXPECT_EQ(FLOW_TX_FAILED, tx->state);
     EXPECT_TRUE(b.got.size() <= 1);
     EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
-/* The sender took the largest window and now says that it has a smaller one:
- * what it sent is counted, and the flow goes on. */
-TEST(flow_hello, allows_less_than_was_sent)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    lose(a);
-    for (int i = 0; i < 5; ++i) {
-        ASSERT_TRUE(a.send(tx, "x"));
-        EXPECT_EQ(FLOW_RX_DELIVER, b.receive(a.out.front()));
-        a.complete(a.out.front());
-        a.out.clear();
-    }
-    flow_ctl_msg_t hello = message(FLOW_CTL_HELLO, a, b, tx->ep);
-    hello.version        = FLOW_VERSION;
-    hello.addr           = a.addr;
-    hello.window         = 2;
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(encode(hello), src_of(a)));
-    EXPECT_STREQ(nullptr, b.check());
-    flow_rx_t *rx = rx_of(b, a, tx);
-    EXPECT_GT(flow_psn_diff(rx->limit, flow_rx_psn(rx)), 0);
-    settle(a, b);
-    for (int i = 0; i < 100; ++i) {
-        ASSERT_TRUE(a.send(tx, "y")) << i;
-        settle(a, b);
-    }
-    EXPECT_EQ(105u, b.got.size());
-}
-
-TEST(flow_hello, other_version)
-{
-    Node a(1), b(2);
-    a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    hello[0].bytes[1] = 77;
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello[0]));
-    EXPECT_EQ(FLOW_DROP_VERSION, b.last.reason);
-}
-
-TEST(flow_hello, liars)
-{
-    Node a(1), b(2);
-    a.open(b);
-    std::vector<Packet> hello = take(a);
-
-    /* another QPN than it says */
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(hello[0].bytes, flow_src(ah_of(9), 9)));
-    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
-    /* another receiver than us */
-    Bytes other = hello[0].bytes;
-    other[16] ^= 1;
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(other, hello[0].src));
-    EXPECT_EQ(FLOW_DROP_NOT_FOR_US, b.last.reason);
-    EXPECT_EQ(0u, b.counters().peers);
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello[0]));
-    /* the incarnation of a known peer with another address */
-    other = hello[0].bytes;
-    other[24] ^= 1;
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(other, hello[0].src));
-    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
 }
 
 TEST(flow_hello, stranger_of_another_qp)
@@ -261,23 +173,6 @@ TEST(flow_rma, wished_at_the_introduction)
     settle(a, b);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_INTRODUCED));
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-}
-
-/* A flow that failed asks for nothing. */
-TEST(flow_rma, wished_when_the_flow_has_failed)
-{
-    Node a(1), b(2);
-    b.rma_peers   = false;
-    flow_tx_t *tx = a.open(b);
-
-    settle(a, b);
-    flow_tx_fail(a.core, tx, FLOW_SEND_GIVEN_UP);
-    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
-    EXPECT_TRUE(take(a).empty());
-    flow_tx_close(a.core, tx);
-    settle(a, b);
-    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
 }
 
 TEST(flow_rma, refused)

@@ -283,25 +283,6 @@ TEST_F(flow_resend_drain, ack__tells)
     EXPECT_EQ((uint16_t)b.counters().delivered, way.heard);
 }
 
-/* An acknowledgement of what was not sent is not believed: how much this host
- * sends is for all of its flows to know. */
-TEST_F(flow_resend_drain, ack__of_what_was_never_sent)
-{
-    connect_both();
-    ASSERT_TRUE(a.send(ab, "one"));
-    settle(a, b);
-    flow_ctl_msg_t msg = message(FLOW_CTL_ACK, b, a, ab->ep);
-    msg.clock          = path(a, ab).ahead + 1000;
-    for (flow_psn_t beyond : {1, 30000}) {
-        uint64_t told = a.core->told;
-        msg.ack       = flow_tx_psn(ab) + beyond;
-        a.receive(encode(msg), src_of(b));
-        EXPECT_EQ(told, a.core->told) << beyond;
-    }
-    EXPECT_EQ(1u, a.core->told);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
 /* Where headers of data acknowledge, a clock is told now and then to a flow that
  * is busy, and to no other. */
 TEST_F(flow_resend_drain, ack__tells_though_headers_do)

@@ -14,32 +14,23 @@ using namespace flow_test;
 namespace {
 
 /* Data and goodbye of a flow whose hello is still under way. */
-class flow_late_hello : public testing::Test {
-protected:
-    flow_late_hello() : a(1), b(2)
-    {
-        tx    = a.open(b);
-        hello = take(a).at(0);
-        for (const char *text : {"0", "1"}) {
-            EXPECT_TRUE(a.send(tx, text));
-            data.push_back(a.out.back());
-        }
-        a.out.clear();
-        a.complete(hello);
-        a.complete(data[0]);
-        a.complete(data[1]);
-        flow_tx_close(a.core, tx);
-        bye = take(a).at(0);
-    }
-
-    Node                a, b;
-    flow_tx_t          *tx;
-    Packet              hello, bye;
-    std::vector<Packet> data;
-};
-
-TEST_F(flow_late_hello, all_was_delivered)
+TEST(flow_ends, late_hello__all_was_delivered)
 {
+    Node                a(1), b(2);
+    flow_tx_t          *tx    = a.open(b);
+    Packet              hello = take(a).at(0);
+    std::vector<Packet> data;
+
+    for (const char *text : {"0", "1"}) {
+        EXPECT_TRUE(a.send(tx, text));
+        data.push_back(a.out.back());
+    }
+    a.out.clear();
+    a.complete(hello);
+    a.complete(data[0]);
+    a.complete(data[1]);
+    flow_tx_close(a.core, tx);
+    Packet bye = take(a).at(0);
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[0]));
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[1]));
@@ -50,38 +41,6 @@ TEST_F(flow_late_hello, all_was_delivered)
     EXPECT_EQ(0u, b.counters().rx_flows);
     EXPECT_EQ(0u, b.counters().owed);
     EXPECT_EQ(1u, b.count(FLOW_EVENT_PEER_GONE));
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-TEST_F(flow_late_hello, data_is_missing)
-{
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[0]));
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(hello));
-    EXPECT_EQ(1u, b.counters().rx_flows) << "the second is missing";
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(data[1]));
-    EXPECT_TRUE(take(b).empty());
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ((std::vector<std::string>{"0", "1"}), b.got);
-    settle(a, b);
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-/* The last packet of a flow comes the slow way, and ends it. */
-TEST(flow_ends, last_packet__sender_not_known_to_the_device)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first;
-
-    ASSERT_TRUE(a.send(ab, "last"));
-    Packet last = pop(a);
-    a.complete(last);
-    flow_tx_close(a.core, ab);
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
-    EXPECT_EQ(FLOW_RX_DELIVER,
-              b.receive(last.bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ((std::vector<std::string>{"last"}), b.got);
     EXPECT_STREQ(nullptr, b.check());
 }
 
@@ -115,64 +74,26 @@ TEST(flow_ends, goodbye__many_packets_behind)
     EXPECT_EQ(0u, b.counters().rx_flows);
 }
 
-/* Closed while a limit of it is queued: nothing more is said or kept. */
-class flow_closed_queued : public testing::Test {
-protected:
-    flow_closed_queued() : a(1), b(2)
-    {
-        std::tie(ab, ba) = connect(a, b);
-        rx    = rx_of(b, a, ab);
-        flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
-        limit = take(b).at(0);
-        flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
-        flow_tx_close(a.core, ab);
-        bye   = take(a).at(0);
-        EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
-        EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
-        EXPECT_EQ(1u, b.counters().rx_flows);
-    }
-
-    void expect_gone()
-    {
-        EXPECT_TRUE(take(b).empty());
-        EXPECT_EQ(0u, b.counters().rx_flows);
-        EXPECT_STREQ(nullptr, b.check());
-    }
-
-    Node       a, b;
-    flow_tx_t *ab, *ba;
-    flow_rx_t *rx;
-    Packet     limit, bye;
-};
-
-TEST_F(flow_closed_queued, unsent)
+/* Closed while a limit of it is queued, and its peer dies: nothing more is said or
+ * kept. */
+TEST(flow_ends, closed_with_a_limit_queued__peer_dead)
 {
-    flow_ctl_unsent(b.core, limit.cookie);
-    expect_gone();
-}
+    Node a(1), b(2);
+    auto [ab, ba]  = connect(a, b);
+    flow_rx_t *rx  = rx_of(b, a, ab);
 
-TEST_F(flow_closed_queued, unsent_after_it_was_gone)
-{
-    expect_gone();
-    flow_ctl_unsent(b.core, limit.cookie);
-    expect_gone();
-}
-
-TEST_F(flow_closed_queued, ping)
-{
-    EXPECT_EQ(FLOW_RX_DROP,
-              b.receive(encode(message(FLOW_CTL_PING, a, b, ab->ep)),
-                        src_of(a)));
-    EXPECT_EQ(FLOW_DROP_STALE, b.last.reason);
-    b.complete(limit);
-    expect_gone();
-}
-
-TEST_F(flow_closed_queued, peer_dead)
-{
+    flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
+    Packet limit = take(b).at(0);
+    flow_due_rx_ctl(b.core, rx, FLOW_CTL_RX_LIMIT);
+    flow_tx_close(a.core, ab);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    EXPECT_EQ(FLOW_RX_CLOSED, rx->state);
+    EXPECT_EQ(1u, b.counters().rx_flows);
     flow_peer_dead(b.core, flow_tx_peer(b.core, ba));
     b.complete(limit);
-    expect_gone();
+    EXPECT_TRUE(take(b).empty());
+    EXPECT_EQ(0u, b.counters().rx_flows);
+    EXPECT_STREQ(nullptr, b.check());
     EXPECT_EQ(1u, b.counters().failed_flows) << "ba; it had ended before";
 }
 
@@ -199,69 +120,6 @@ TEST(flow_ends, done__index_in_use_again)
     EXPECT_EQ(0u, rx->ctl);
     EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(b.core));
     EXPECT_STREQ(nullptr, b.check());
-}
-
-TEST(flow_ends, rma__failed_after_it_was_ready)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first;
-
-    EXPECT_TRUE(flow_tx_rma_ready(a.core, ab));
-    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
-    EXPECT_FALSE(flow_tx_rma_ready(a.core, ab));
-    EXPECT_FALSE(flow_tx_rma_refused(ab));
-    EXPECT_FALSE(ab->flags & FLOW_TXF_RMA) << "there is nothing to ask for";
-}
-
-TEST(flow_ends, rma__peer_dead_before_it_was_asked)
-{
-    Node a(1), b(2);
-
-    b.rma_peers   = false;
-    flow_tx_t *tx = a.open(b);
-    settle(a, b);
-    flow_tx_rma_ready(a.core, tx);
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
-    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
-    flow_peer_dead(b.core, peer);
-    b.pull_events();
-    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
-    EXPECT_STREQ(nullptr, b.check());
-}
-
-/* Lost are flows of ours, so with none, or with none any more, nothing is. */
-TEST(flow_ends, peer__lost_without_a_flow)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = a.open(b);
-
-    settle(a, b);
-    flow_peer_lost(b.core, flow_peer_find(b.core, a.addr.incarnation));
-    ASSERT_TRUE(a.send(ab, "x"));
-    settle(a, b);
-    EXPECT_EQ(1u, b.got.size());
-    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
-    flow_peer_t *peer = flow_tx_peer(a.core, ab);
-    flow_peer_dead(a.core, peer);
-    flow_peer_lost(a.core, peer);
-    a.pull_events();
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(FLOW_END_DEAD, a.events.back().why);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
-/* UD: confirmations nobody asked for, and what a failed flow leaves unsaid. */
-TEST(flow_ends, parted__without_a_goodbye)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *ab = connect(a, b).first;
-
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(encode(message(FLOW_CTL_PARTED, b, a,
-                                                     ab->ep)), src_of(b)));
-    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
-    EXPECT_TRUE(a.send(ab, "goes on"));
-    settle(a, b);
-    EXPECT_EQ(1u, a.acked);
 }
 
 } /* namespace */

@@ -120,23 +120,3 @@ TEST_F(flow_refused, given_up__data_fails)
     EXPECT_EQ(1u, a.failed_ops);
     EXPECT_TRUE(a.out.empty());
 }
-
-/* No hello goes to a peer that another flow found silent: its data ends, too. */
-TEST_F(flow_refused, peer_silent__data_of_a_closed_flow_goes)
-{
-    a.now += 1000; /* it comes back later */
-    flow_tx_t *other = a.open(b);
-    a.progress();
-    ASSERT_TRUE(a.send(other, "two"));
-    refuse(2);
-    flow_tx_close(a.core, ab);
-    flow_tx_close(a.core, other);
-    for (int i = 0; (i < 50) && (a.failed_ops < 2); ++i) {
-        step();
-        for (const Packet &packet : take(a)) {
-            a.complete(packet, FLOW_SEND_LOST);
-        }
-    }
-    EXPECT_EQ(2u, a.failed_ops);
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core)) << "looks for ever";
-}

@@ -58,31 +58,6 @@ TEST(flow_lost, who_has_nothing_to_say_goes)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-/* Nobody is asked again and again: a reset waits until the peer is heard. */
-TEST(flow_lost, reset_waits_for_a_word)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "x"));
-    move_all(a, b, FLOW_SEND_LOST);
-    flow_tx_close(a.core, ab);
-    move_all(a, b, FLOW_SEND_LOST);
-    for (int i = 0; i < 100; ++i) {
-        a.now += 1000000000;
-        a.progress();
-        ASSERT_TRUE(a.out.empty());
-    }
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-    EXPECT_EQ(1u, a.counters().lingering);
-    b.now = a.now;
-    flow_tx_ping(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
-    EXPECT_EQ(0u, a.counters().lingering);
-    EXPECT_STREQ(nullptr, a.check());
-}
-
 /* Fills the window of a flow, and all of it arrives. */
 static void spend_window(Node &a, flow_tx_t *ab, Node &b)
 {

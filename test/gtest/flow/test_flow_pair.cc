@@ -11,15 +11,6 @@ protected:
         std::tie(ab, ba) = connect(a, b);
     }
 
-    /* A message of a, which ends like this. */
-    void send_in_vain(flow_send_status_t status)
-    {
-        ASSERT_TRUE(a.send(ab, "lost"));
-        a.complete(a.out.back(), status);
-        a.out.clear();
-        a.pull_events();
-    }
-
     Node       a, b;
     flow_tx_t *ab, *ba;
 };
@@ -41,22 +32,6 @@ TEST_F(flow_broken_pair, late_first_message_starts_no_flow)
     EXPECT_EQ(FLOW_RX_DROP, a.receive(first));
     EXPECT_TRUE(a.got.empty());
     b.complete(first);
-}
-
-/* A time-out: what b sends is for a's user until that closes the flow. */
-TEST_F(flow_broken_pair, by_a_time_out)
-{
-    send_in_vain(FLOW_SEND_LOST);
-    ASSERT_TRUE(b.send(ba, "still there"));
-    settle(a, b);
-    EXPECT_EQ("still there", a.got.back());
-    ASSERT_TRUE(b.send(ba, "too late"));
-    Packet late = take(b).at(0);
-    flow_tx_close(a.core, ab);
-    EXPECT_EQ(FLOW_RX_DROP, a.receive(late));
-    b.complete(late);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, ba->state);
 }
 
 /* Closed, and what was out is lost then: b learns that its pair lost something,

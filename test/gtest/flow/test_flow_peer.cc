@@ -98,3 +98,28 @@ TEST_F(flow_reborn_pair, hello__of_a_newcomer_comes_from_its_host)
     EXPECT_EQ(2u, a.counters().drops[FLOW_DROP_SENDER]);
     EXPECT_STREQ(nullptr, a.check());
 }
+
+/* That the device knew no handle is good for what it received before it had
+ * one: a forged packet of another host with that QPN is refused. */
+TEST(flow_young, accept__unknown_handle)
+{
+    Node a(1), b(2), c(3);
+    flow_src_t unknown = flow_src(FLOW_AH_UNKNOWN, a.addr.qpn);
+
+    flow_peer_age(b.core, 0, 100); /* 100 posted, none of them read */
+    auto flows = connect(a, b);
+    ASSERT_TRUE(a.send(flows.first, "old"));
+    Packet old = pop(a);
+    flow_peer_age(b.core, 99, 200);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(old.bytes, unknown));
+    a.complete(old);
+    ASSERT_TRUE(a.send(flows.first, "forged"));
+    Packet forged = pop(a);
+    flow_peer_age(b.core, 100, 200); /* all from before were read */
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(forged.bytes, unknown));
+    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(forged)) << "with its own handle";
+    a.complete(forged);
+    settle(a, b);
+    EXPECT_STREQ(nullptr, b.check());
+}

@@ -130,36 +130,6 @@ TEST(flow_pool, data__no_memory)
     }
 }
 
-/* The peer is there, by our flow to it; its own flow finds no room. */
-TEST(flow_pool, data__no_memory_for_a_known_peer)
-{
-    Bare bare(TX | PEER | HASH);
-    flow_addr_t peer;
-    flow_tx_t *tx;
-
-    memset(&peer, 0, sizeof(peer));
-    peer.incarnation = 7;
-    peer.qpn         = 1;
-    ASSERT_EQ(FLOW_OK, flow_tx_open(bare.core, &peer, nullptr, &tx));
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 0)));
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(hello(7, 1)));
-    EXPECT_EQ(2u, bare.objects());
-    bare.give(RX);
-    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
-}
-
-TEST(flow_pool, hold__no_memory)
-{
-    Bare bare(RX | PEER | HASH);
-
-    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 1)));
-    bare.give(RING);
-    EXPECT_EQ(FLOW_RX_HOLD, bare.receive(data(7, 1, 1)));
-    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
-    EXPECT_TRUE(bare.out.more);
-    EXPECT_EQ(&bare, flow_rx_next(bare.core, bare.out.token));
-}
-
 TEST(flow_pool, open__no_memory)
 {
     flow_addr_t peer;

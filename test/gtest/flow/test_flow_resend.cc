@@ -219,25 +219,6 @@ TEST_F(flow_resend, sent__our_device_refuses)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
 
-/* Beyond the limit: on UD it is only dropped, for it will come again. */
-TEST(flow_resend_limit, beyond__flow_goes_on)
-{
-    Node a(1, ud), b(2, ud);
-    flow_tx_t *ab = connect(a, b).first;
-
-    a.send(ab, "one");
-    Packet beyond = a.out.front();
-    uint64_t word = flow_wire_load64(beyond.bytes.data());
-    flow_wire_store64(beyond.bytes.data(),
-                      word + FLOW_WINDOW_MAX * FLOW_WIRE_PSN_ONE);
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(beyond));
-    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
-    EXPECT_EQ(0u, b.counters().overflows);
-    settle(a, b);
-    EXPECT_EQ((std::vector<std::string>{"one"}), b.got);
-    EXPECT_EQ(0u, a.failed_ops);
-}
-
 /* Two nodes, both ways, everything may be lost, doubled and late. */
 class flow_resend_storm : public ::testing::TestWithParam<unsigned> {
 };

@@ -59,14 +59,6 @@ TEST_F(reserve_slots, take__begins_with_one)
     EXPECT_EQ(nullptr, reserve.holders);
 }
 
-/* A host alone gets most of the open half, and leaves half as many. */
-TEST_F(reserve_slots, take__leaves_some)
-{
-    EXPECT_EQ(22u, fill(0));
-    EXPECT_EQ(7u, fill(1));
-    EXPECT_GE(fill(2), 1u);
-}
-
 /* Those who never answer do not get all, and the first that does gets many. */
 TEST_F(reserve_slots, take__trials)
 {

@@ -112,22 +112,6 @@ TEST_P(flow_rx_wrap, accept__beyond_the_limit_fails_the_flow)
     EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
 }
 
-/* Nor is a packet at the limit held, were others held already. */
-TEST_P(flow_rx_wrap, accept__early_at_the_limit_fails_the_flow)
-{
-    std::vector<Packet> p = packets(4);
-    uint64_t word         = flow_wire_load64(p[3].bytes.data());
-
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
-    word &= ~(0xffffull << FLOW_WIRE_PSN_SHIFT);
-    word |= (uint64_t)ab->limit << FLOW_WIRE_PSN_SHIFT;
-    flow_wire_store64(p[3].bytes.data(), word);
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[3]));
-    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
-    EXPECT_EQ(1u, b.counters().overflows);
-}
-
 /* The short way alone, as a caller with few buffers uses it. */
 TEST_P(flow_rx_wrap, short__what_it_leaves)
 {
@@ -192,52 +176,6 @@ TEST_P(flow_rx_wrap, accept__token)
     EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
 }
 
-TEST_P(flow_rx_wrap, accept__sender)
-{
-    std::vector<Packet> p = packets(4);
-
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0].bytes, flow_src(ah_of(1), 3)));
-    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0].bytes, flow_src(ah_of(3), 1)));
-    EXPECT_EQ(FLOW_DROP_SENDER, b.last.reason);
-    /* a handle that the device does not know yet is no contradiction */
-    EXPECT_EQ(FLOW_RX_DELIVER,
-              b.receive(p[0].bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
-    EXPECT_EQ(FLOW_RX_DELIVER,
-              b.receive(p[1].bytes, flow_src(FLOW_AH_UNKNOWN, 1)));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[2]));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[3].bytes, flow_src(ah_of(3), 1)));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[3]));
-    expect_in_order();
-}
-
-TEST_P(flow_rx_wrap, goodbye__overtakes_data)
-{
-    std::vector<Packet> p = packets(3);
-
-    for (Packet &packet : p) {
-        a.complete(packet);
-    }
-    flow_tx_close(a.core, ab);
-    a.pull_control();
-    ASSERT_EQ(1u, a.out.size());
-    Packet bye = a.out.front();
-    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* twice */
-    EXPECT_EQ(1u, b.counters().rx_flows);
-    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
-    EXPECT_EQ(3u, b.got.size());
-    expect_in_order();
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[1]));       /* late duplicate */
-    EXPECT_EQ(FLOW_DROP_TOKEN, b.last.reason);
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));
-    settle(a, b);
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-}
-
 TEST_P(flow_rx_wrap, goodbye__data_behind_it)
 {
     std::vector<Packet> p = packets(2);
@@ -253,24 +191,6 @@ TEST_P(flow_rx_wrap, goodbye__data_behind_it)
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[1]));
     EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
-}
-
-TEST_P(flow_rx_wrap, goodbye__impossible_number)
-{
-    std::vector<Packet> p = packets(2);
-    Packet bye            = p[0];
-
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
-    bye.bytes.resize(8);
-    bye.bytes[0] = FLOW_WIRE_CTL | FLOW_CTL_GOODBYE;
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* in the past */
-    EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
-    flow_wire_store64(bye.bytes.data(),
-                      flow_wire_load64(bye.bytes.data()) +
-                              (200 * FLOW_WIRE_PSN_ONE));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* beyond the limit */
-    EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
-    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
 }
 
 TEST_P(flow_rx_wrap, next__flow_gone)

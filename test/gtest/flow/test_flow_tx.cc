@@ -70,23 +70,6 @@ TEST(flow_tx, pass_one__one_packet_passes_the_queue)
     EXPECT_EQ((std::vector<std::string>{"1", "2", "3", "4"}), b.got);
 }
 
-TEST(flow_tx, pass_one__not_beyond_the_window)
-{
-    Node a(1), b(2);
-    flow_tx_t *ab = connect(a, b).first;
-    unsigned sent = 0;
-
-    while (a.send(ab, "x")) {
-        ++sent;
-    }
-    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
-    flow_tx_pass_one(a.core, ab);
-    EXPECT_FALSE(a.send(ab, "no"));
-    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
-    settle(a, b);
-    EXPECT_EQ(sent, b.got.size());
-}
-
 TEST(flow_tx, open__lingering_flows_are_bounded)
 {
     Node a(1, [](flow_params_t *p) { p->max_linger = 2; });
@@ -142,48 +125,6 @@ TEST(flow_core, init__parameters)
     EXPECT_EQ(nullptr, flow_core_init(mem + 8, sizeof(mem), &params));
 }
 
-TEST(flow_tx, probe__only_when_nothing_else_would_tell)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "x"));
-    flow_tx_ping(a.core, ab); /* the message's completion will tell */
-    EXPECT_FALSE(flow_ctl_pending(a.core));
-    settle(a, b);
-    flow_tx_close(a.core, ab);
-    settle(a, b);
-    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
-    flow_tx_ping(b.core, ba);
-    b.pull_control();
-    EXPECT_TRUE(b.out.empty());
-}
-
-TEST(flow_tx, fail__repeated_and_while_closing)
-{
-    Node a(1), b(2);
-    auto [ab, ba] = connect(a, b);
-
-    ASSERT_TRUE(a.send(ab, "x"));
-    Packet p0 = pop(a);
-    flow_tx_close(a.core, ab);
-    a.complete(p0, FLOW_SEND_ERROR); /* its last message fails: a reset */
-    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
-    settle(a, b);
-    EXPECT_EQ(0u, b.counters().rx_flows);
-    EXPECT_EQ(0u, a.count(FLOW_EVENT_TX_FAILED));
-    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_GONE));
-
-    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
-    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
-    flow_tx_fail(b.core, ba, FLOW_SEND_DEAD);
-    settle(a, b);
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_FAILED));
-    flow_tx_close(b.core, ba);
-    settle(a, b);
-    EXPECT_EQ(1u, b.count(FLOW_EVENT_TX_GONE));
-}
-
 TEST(flow_ctl, done__each_status)
 {
     for (flow_send_status_t status : {FLOW_SEND_OK, FLOW_SEND_RNR,
@@ -202,27 +143,6 @@ TEST(flow_ctl, done__each_status)
         EXPECT_EQ(lives ? FLOW_TX_OPEN : FLOW_TX_FAILED, tx->state) << status;
         EXPECT_EQ(lives ? 0u : 1u, a.count(FLOW_EVENT_TX_FAILED));
     }
-}
-
-/* Refused when the same is due anyway: it goes once, and at once. */
-TEST(flow_ctl, done__due_again_meanwhile)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-    Packet hello  = take(a).at(0);
-
-    EXPECT_EQ(FLOW_RX_CONTROL,
-              a.receive(encode(message(FLOW_CTL_WHO, b, a, tx->ep)),
-                        src_of(b)));
-    a.complete(hello, FLOW_SEND_RNR);
-    EXPECT_EQ(FLOW_TIME_NEVER, flow_timer_next(a.core));
-    auto again = take(a);
-    ASSERT_EQ(1u, again.size());
-    EXPECT_EQ(hello.bytes, again[0].bytes);
-    b.receive(again[0]);
-    a.complete(again[0]);
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_OPEN, tx->state);
 }
 
 /* The last word met an error of our own device: there is no other, and the flow
