@@ -98,7 +98,7 @@ uninstall-hook:
 
 EXTRA_DIST += contrib/ci/build.sh \
               contrib/ci/chroot.sh contrib/ci/anyone.sh \
-              contrib/ci/common.sh contrib/ci/limit.sh \
+              contrib/ci/common.sh contrib/ci/limit.sh contrib/ci/ports.sh \
               contrib/ci/packages.sh contrib/quickstart.sh contrib/test.sh \
               contrib/ci/lsan.supp autogen.sh
 

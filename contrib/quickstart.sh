@@ -14,6 +14,8 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/ci/packages.sh"
 # shellcheck source=contrib/ci/build.sh
 . "$top/contrib/ci/build.sh"
+# shellcheck source=contrib/ci/ports.sh
+. "$top/contrib/ci/ports.sh"
 
 build=$top/build
 efasim=$build/bin/efasim
@@ -52,27 +54,6 @@ counter() {
         END { printf "%.0f\n", sum }' <<<"$lines"
 }
 
-# listening PORT: does anything on this machine? Read, not pinged: ucx_perftest
-# takes the first connection for its client.
-listening() {
-    local hex
-    hex=$(printf '%04X' "$1")
-    cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-        awk -v port=":$hex" '
-            $4 == "0A" && substr($2, length($2) - 4) == port { found = 1 }
-            END { exit !found }'
-}
-
-# free_port: ucx_perftest exchanges addresses through it, no data.
-free_port() {
-    local port
-    while :; do
-        port=$((20000 + RANDOM % 12000))
-        listening "$port" || break
-    done
-    echo "$port"
-}
-
 # on_node N COMMAND...: with the device of node N and the module.
 on_node() {
     local node=$1
@@ -85,15 +66,11 @@ on_node() {
 # comma separated numbers.
 perftest() {
     local test=$1 size=$2 iters=$3 port status=0
-    port=$(free_port)
+    port=$(random_port)
     on_node 0 "${ucx_perftest[@]}" -p "$port" >"$work/server" 2>&1 &
     server=$!
     # The client does not try again: it must not start before that.
-    for _ in {1..200}; do
-        listening "$port" && break
-        kill -0 "$server" 2>/dev/null || break
-        sleep 0.1
-    done
+    wait_listen "$port" "$server"
     on_node 1 "${ucx_perftest[@]}" 127.0.0.1 -p "$port" -t "$test" -s "$size" \
         -n "$iters" -w 100 -f -v >"$work/client" 2>&1 || status=$?
     [ "$status" = 0 ] || kill "$server" 2>/dev/null

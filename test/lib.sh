@@ -13,6 +13,8 @@ TEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 SKIPPED=77
 # shellcheck source=contrib/ci/limit.sh
 . "$TEST_DIR/../contrib/ci/limit.sh"
+# shellcheck source=contrib/ci/ports.sh
+. "$TEST_DIR/../contrib/ci/ports.sh"
 # shellcheck source=test/turns.sh
 . "$TEST_DIR/turns.sh"
 
@@ -319,34 +321,6 @@ seeds() {
 }
 
 # ------------------------------------------------------------ two processes
-
-# A port that nobody listens on now.
-random_port() {
-    local port
-    while :; do
-        port=$((20000 + RANDOM % 12000))
-        port_listens "$port" || break
-    done
-    echo "$port"
-}
-
-port_listens() {
-    local hex
-    hex=$(printf ':%04X' "$1")
-    awk -v p="$hex" '$4 == "0A" && substr($2, length($2) - 4) == p { f = 1 }
-        END { exit !f }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
-}
-
-# wait_listen PORT PID: until PORT listens; fails if PID ends before.
-wait_listen() {
-    local tries=0
-    until port_listens "$1"; do
-        kill -0 "$2" 2>/dev/null || return 1
-        tries=$((tries + 1))
-        [ "$tries" -lt 1000 ] || return 1
-        sleep 0.05
-    done
-}
 
 # with_stat [EFASIM_OPTION...] -- COMMAND...: a fresh fabric around COMMAND; at
 # its end the counters of all nodes are in $STAT. They must be there, unless

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# TCP ports of this machine, for programs that exchange addresses. They are looked up,
+# not pinged: a server may take the first connection for its client's.
+
+# port_listens PORT: does anything on this machine?
+port_listens() {
+    awk -v p="$(printf ':%04X' "$1")" '
+        $4 == "0A" && substr($2, length($2) - 4) == p { f = 1 }
+        END { exit !f }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
+# A port that nobody listens on now.
+random_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        port_listens "$port" || break
+    done
+    echo "$port"
+}
+
+# wait_listen PORT PID: until PORT listens; fails if PID ends before.
+wait_listen() {
+    local tries=0
+    until port_listens "$1"; do
+        kill -0 "$2" 2>/dev/null || return 1
+        tries=$((tries + 1))
+        [ "$tries" -lt 1000 ] || return 1
+        sleep 0.05
+    done
+}
