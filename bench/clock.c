@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -14,6 +16,16 @@ static struct {
     uintptr_t          start, end; /* the module's code; 0: it reads the real one */
     unsigned long long now;        /* nanoseconds */
 } bench_clock;
+
+static int (*bench_device)(void); /* NULL: verbs calls drive it */
+
+void bench_check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        fprintf(stderr, "bench: %s: %s\n", what, ucs_status_string(status));
+        exit(1);
+    }
+}
 
 /* libc's. */
 static int bench_clock_read(clockid_t id, struct timespec *now)
@@ -52,9 +64,25 @@ void bench_clock_open(void)
     bench_clock.now = now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-void bench_clock_advance(unsigned nanoseconds)
+void bench_device_is_eager(int is_eager)
 {
-    bench_clock.now += nanoseconds;
+    int (*control)(const char *knob, const char *value);
+
+    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
+    if ((control == NULL) || control("eager", is_eager ? "1" : "0")) {
+        bench_check(UCS_ERR_NO_DEVICE, "the emulated device");
+    }
+    if (!is_eager) {
+        *(void**)&bench_device = dlsym(RTLD_DEFAULT, "efasim_progress");
+    }
+}
+
+void bench_device_works(void)
+{
+    bench_clock.now += BENCH_STEP;
+    if (bench_device != NULL) {
+        (void)bench_device();
+    }
 }
 
 /* In place of libc's, for the module's code. */

@@ -14,7 +14,6 @@
 
 #include <uct/ib/base/base_types.h>
 
-#include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +30,6 @@ static size_t bench_pack(void *dest, void *arg)
 {
     return BENCH_BCOPY; /* the packing itself is the user's, not ours */
 }
-
-/* NULL where the module calls libefa, in which the device is called anyway. */
-int (*bench_device)(void);
 
 static const uint64_t  bench_words[2] = {1, 1};
 static const uct_iov_t bench_iov[2]   = {
@@ -93,9 +89,11 @@ static void bench_reverse_ring(efa_direct_cq_t *cq)
 
 BENCH_PHASE unsigned bench_receive_reversed(bench_side_t *side)
 {
-    if (bench_device != NULL) {
+    base_iface_t *iface = (base_iface_t*)side->iface;
+
+    if (iface->qp.is_direct) {
         bench_device_works();
-        bench_reverse_ring(&((base_iface_t*)side->iface)->qp.direct.rx);
+        bench_reverse_ring(&iface->qp.direct.rx);
     }
     return bench_progress(side);
 }
@@ -152,21 +150,7 @@ static void bench_reverse(bench_side_t *side, int reverse)
     context->ops.poll_cq = reverse ? bench_poll_reversed : bench_poll_cq;
 }
 
-/* Whether the device works by itself, or when it is called. */
-static void bench_set_eager(const char *value)
-{
-    int (*control)(const char *knob, const char *value);
-
-    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
-    bench_expect(control("eager", value), 0, "errors");
-}
-
-/*
- * On the direct data path the module is to do as on hardware: so it opens its
- * queues on a device that works by itself. From then on the device works when
- * we call it, so that counts repeat. (The first interface is for the trial that
- * stands before the direct path.)
- */
+/* The first interface is for the trial that stands before the direct path. */
 static void bench_open_sides(bench_side_t *a, bench_side_t *b)
 {
     bench_side_t trial;
@@ -175,13 +159,12 @@ static void bench_open_sides(bench_side_t *a, bench_side_t *b)
     bench_side_open(&trial);
     is_direct = ((base_iface_t*)trial.iface)->qp.is_direct;
     if (is_direct) {
-        bench_set_eager("1");
+        bench_device_is_eager(1);
     }
     bench_side_open(a);
     bench_side_open(b);
     if (is_direct) {
-        bench_set_eager("0");
-        *(void**)&bench_device = dlsym(RTLD_DEFAULT, "efasim_progress");
+        bench_device_is_eager(0);
     }
     bench_side_close(&trial);
 }

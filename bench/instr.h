@@ -32,9 +32,6 @@ typedef struct bench_memory {
     uct_rkey_bundle_t rkey;
 } bench_memory_t;
 
-/* Ends the program with a message unless `status` is UCS_OK. */
-void bench_check(ucs_status_t status, const char *what);
-
 /* Ends the program unless something that has to repeat exactly did. */
 void bench_expect(unsigned long got, unsigned long expected, const char *what);
 
@@ -56,17 +53,6 @@ uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,
 void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds);
 
 #define BENCH_PHASE __attribute__((noinline))
-
-/* Lets the emulated device work, or NULL (instr.c). */
-extern int (*bench_device)(void);
-
-static inline void bench_device_works(void)
-{
-    bench_clock_advance(BENCH_STEP);
-    if (bench_device != NULL) {
-        (void)bench_device();
-    }
-}
 
 /* Not by a jump, as callgrind would count that to the caller. */
 static inline unsigned bench_progress(bench_side_t *side)

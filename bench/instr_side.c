@@ -14,14 +14,6 @@ static uct_component_h      bench_component;
 static uct_md_h             bench_md;
 static char                 bench_device_name[UCT_MD_NAME_MAX + 2];
 
-void bench_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "instr: %s: %s\n", what, ucs_status_string(status));
-        exit(1);
-    }
-}
-
 void bench_expect(unsigned long got, unsigned long expected, const char *what)
 {
     if (got != expected) {

@@ -19,8 +19,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "run"))
 import targets # noqa: E402 (after its path)
-from columns import Column # noqa: E402
-from launch import CACHE, CHROOT, TOP, Bench, Failed, free_port # noqa: E402
+from columns import Column, in_sid # noqa: E402
+from launch import CACHE, TOP, Bench, Failed, free_port # noqa: E402
 from report import table # noqa: E402
 from studies import in_turn # noqa: E402
 
@@ -39,22 +39,16 @@ FIGURES = ["bytes_per_second", "cpu_us_per_block_mover", "cpu_us_per_block_owner
 class Arm(Column):
     """A way that the blocks go."""
 
-    def __init__(self, name, options):
+    def __init__(self, name, options, prefix):
         label, tls, lists, module, *env = ARMS[name]
         env += [f"UCX_TLS={tls}", f"NIXL_UCX_SGL_ENABLE={lists}",
-                f"PYTHONPATH={TOP}/contrib/examples:{TOP}/test/gpu/python",
+                f"PYTHONPATH={TOP}/contrib/examples",
                 f"PATH={options.build}/bin:{os.environ['PATH']}",
-                *["KV_ALONE=y"] * options.alone,
-                *[f"KV_AGAIN={options.again}"] * bool(options.again)]
-        device = ["--device", options.device]
-        if options.memory == "gpu":
-            device += ["--gpus", "1", "--no-peer-memory"]
-            env.append(f"LD_LIBRARY_PATH={options.build}/test/gpu:" +
-                       os.environ.get("LD_LIBRARY_PATH", ""))
-        super().__init__(name, label, env=env, srdrun=module, options=device,
-                         over_device=tls != "tcp")
-        self.words = [options.python, "-B", os.path.join(HERE, "kv", "side.py"),
-                      options.memory]
+                *["KV_ALONE=y"] * options.alone]
+        super().__init__(name, label, env=env, srdrun=module,
+                         options=["--device", "efa2"],
+                         over_device=tls != "tcp", prefix=prefix)
+        self.words = [options.python, "-B", os.path.join(HERE, "kv", "side.py")]
 
     def measure(self, bench, cases):
         """{case: the figures, medians of its transfers}"""
@@ -62,7 +56,8 @@ class Arm(Column):
         command = [*[bench.srdrun] * self.srdrun, *self.words, ",".join(cases),
                    str(port)]
         text, counters = bench.two(command, [*command, "127.0.0.1"], port,
-                                   limit=300, options=self.options, env=self.env)
+                                   limit=300, options=self.options, env=self.env,
+                                 prefix=self.prefix)
         if not text.rstrip().endswith("ok"):
             raise Failed("it did not end")
         lines = [json.loads(line) for line in text.splitlines()
@@ -143,7 +138,7 @@ def plot(data, path):
             axis.grid(axis="y", alpha=0.3)
     axes[0][0].legend(fontsize=7)
     figure.suptitle("Blocks of a key-value cache by NIXL, "
-                    f"{data['memory']} memory (emulated device)")
+                    "host memory (emulated device)")
     figure.tight_layout()
     figure.savefig(path, dpi=80)
 
@@ -157,37 +152,29 @@ def python_says(options, text):
     return done.stdout.strip()
 
 
-def in_release(options, argv):
-    """The same in another Debian; its results."""
+def prefix_of(bench, options):
+    """The words ahead of a command that is to run in the Debian asked for."""
+    if options.release == "here":
+        return []
     base = python_says(options, "import os, sys; "
                        "print(os.path.realpath(sys.base_prefix))")
     if base == "/usr":
         sys.exit(f"kv.py: Debian {options.release} has another Python than "
                  f"{options.python}: take one that does not lie in /usr")
-    with tempfile.NamedTemporaryFile(dir=options.build, suffix=".json") as file:
-        binds = [word for folder in (
-            options.build, base, os.path.dirname(os.path.dirname(options.python)))
-                 for word in ("--bind", folder)]
-        done = subprocess.run(
-            [CHROOT, *binds, options.release, "--", options.python, "-B",
-             os.path.abspath(__file__), *argv, "--python", options.python,
-             "--release", "inside", "--json", file.name, "--plot", "",
-             options.build], check=False)
-        if done.returncode:
-            sys.exit(done.returncode)
-        return json.load(file)
+    return in_sid(bench, "", [base, os.path.dirname(os.path.dirname(options.python))],
+                  options.release)
 
 
 def measure(options):
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory(dir=options.build) as work:
+        bench = Bench(options.build, False, work)
+        prefix = prefix_of(bench, options)
         found, missing = in_turn(
-            Bench(options.build, False, work),
-            [Arm(name, options) for name in options.arms.split(",")],
+            bench, [Arm(name, options, prefix) for name in options.arms.split(",")],
             [f"{operation}:{shape}" for shape in options.shapes.split(",")
-             for operation in options.operations.split(",")], options.rounds)
+             for operation in ("WRITE", "READ")], options.rounds)
     return {"nixl": python_says(options, "from importlib.metadata import version; "
                                 "print(version('nixl'))"),
-            "memory": options.memory, "device": options.device,
             "alone": options.alone, "rounds": options.rounds,
             "rows": list(rows_of(found)), "missing": missing}
 
@@ -199,18 +186,12 @@ def main():
     add("build", nargs="?", default=os.path.join(TOP, "build"))
     add("--release", default="here", help="13 or sid")
     add("--python", default=os.path.join(CACHE, "nixl", "bin", "python"))
-    add("--memory", choices=("host", "gpu"), default="host",
-        help="gpu: the emulated one of the tests")
     add("--shapes", default=SHAPES, help="BLOCKSxBYTES,...")
-    add("--operations", default="WRITE,READ")
     add("--arms", default=",".join(ARMS), help=", ".join(
         f"{name} ({arm[0]})" for name, arm in ARMS.items()))
-    add("--device", default="efa2", help="of efasim")
     add("--alone", action="store_true",
         help="without NIXL's thread of progress at the mover: it polls as long as\n"
         "the process lives, and its CPU counts")
-    add("--again", type=int, default=0, metavar="N",
-        help="the same bytes N times, compared then: what perf sees is transfers")
     add("--rounds", type=int, default=3)
     add("--json", default="", help="a file for the figures")
     add("--plot", default="", help="a PNG file (Debian: python3-matplotlib)")
@@ -220,20 +201,15 @@ def main():
     unknown = set(options.arms.split(",")) - set(ARMS)
     if unknown:
         parser.error(f"unknown arm {unknown.pop()}; there are {', '.join(ARMS)}")
-    if options.release in ("here", "inside"):
-        data = measure(options)
-    else:
-        data = in_release(options, [word for word in sys.argv[1:]
-                                    if os.path.abspath(word) != options.build])
+    data = measure(options)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(data, file, indent=1)
     if options.plot and data["rows"]:
         plot(data, options.plot)
-    if options.release != "inside":
-        print("\n".join(table_of(data)))
-        for why in data["missing"].values():
-            print(f"not measured: {why}")
+    print("\n".join(table_of(data)))
+    for why in data["missing"].values():
+        print(f"not measured: {why}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.
-# Studies: ratios rails host sizes instructions floors instructions_direct
+# Studies: ratios host sizes instructions floors instructions_direct
 # floors_direct intree intree_floors cpu peers. Files go to BUILD_DIR/bench/results.
 set -u
 program=run.sh

@@ -23,7 +23,6 @@
 
 #include "apps/ucp_open.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,24 +55,9 @@ twin_t        twins[2];
 twins_case_t  now;
 unsigned long posted, sent;
 
-/* The device of the direct data path, which then works when it is called here;
- * NULL: verbs calls drive it. */
-static int (*twins_device)(void);
-
-void twins_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "twins: %s: %s\n", what, ucs_status_string(status));
-        exit(1);
-    }
-}
-
 unsigned twin_progress(twin_t *twin)
 {
-    bench_clock_advance(BENCH_STEP);
-    if (twins_device != NULL) {
-        twins_device();
-    }
+    bench_device_works();
     return ucp_worker_progress(twin->worker);
 }
 
@@ -84,27 +68,12 @@ static unsigned twins_progress(void)
     return count + twin_progress(&twins[0]);
 }
 
-static void twins_eager(const char *value)
-{
-    int (*control)(const char *knob, const char *value);
-
-    *(void**)&control = dlsym(RTLD_DEFAULT, "efasim_control");
-    if ((control == NULL) || control("eager", value)) {
-        twins_check(UCS_ERR_NO_DEVICE, "no emulated device");
-    }
-}
-
 static void twin_worker(twin_t *twin)
 {
-    twins_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE,
+    bench_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE,
                                 &twin->worker), "worker");
 }
 
-/*
- * UCX_EFA_DIRECT=y: the module finds a device that works by itself, as hardware
- * does, so it does as on hardware; from then on the device works when
- * twin_progress() calls it.
- */
 static void twins_workers(void)
 {
     const char *direct    = getenv("UCX_EFA_DIRECT");
@@ -113,13 +82,12 @@ static void twins_workers(void)
 
     if (is_direct) {
         twin_worker(&trial); /* for the trial that the direct path takes */
-        twins_eager("1");
+        bench_device_is_eager(1);
     }
     twin_worker(&twins[0]);
     twin_worker(&twins[1]);
     if (is_direct) {
-        twins_eager("0");
-        *(void**)&twins_device = dlsym(RTLD_DEFAULT, "efasim_progress");
+        bench_device_is_eager(0);
         ucp_worker_destroy(trial.worker);
     }
 }
@@ -130,7 +98,7 @@ static void twin_memory(twin_t *twin)
     ucp_mem_map_params_t map   = {0};
 
     if (posix_memalign((void**)&twin->memory, TWINS_HUGE, length)) {
-        twins_check(UCS_ERR_NO_MEMORY, "memory");
+        bench_check(UCS_ERR_NO_MEMORY, "memory");
     }
     (void)madvise(twin->memory, length, MADV_HUGEPAGE); /* or not */
     memset(twin->memory, 1, length);
@@ -138,7 +106,7 @@ static void twin_memory(twin_t *twin)
                      UCP_MEM_MAP_PARAM_FIELD_LENGTH;
     map.address    = twin->memory;
     map.length     = length;
-    twins_check(ucp_mem_map(context, &map, &twin->memh), "map");
+    bench_check(ucp_mem_map(context, &map, &twin->memh), "map");
 }
 
 static void twin_ep(twin_t *from, twin_t *to, unsigned long i)
@@ -147,11 +115,11 @@ static void twin_ep(twin_t *from, twin_t *to, unsigned long i)
     ucp_address_t  *address;
     size_t          length;
 
-    twins_check(ucp_worker_get_address(to->worker, &address, &length),
+    bench_check(ucp_worker_get_address(to->worker, &address, &length),
                 "address");
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address    = address;
-    twins_check(ucp_ep_create(from->worker, &params, &from->eps[i]),
+    bench_check(ucp_ep_create(from->worker, &params, &from->eps[i]),
                 "endpoint");
     ucp_worker_release_address(to->worker, address);
 }
@@ -163,11 +131,11 @@ static void twin_connect(twin_t *from, twin_t *to)
 
     from->eps = calloc(TWINS_EPS, sizeof(*from->eps));
     if (from->eps == NULL) {
-        twins_check(UCS_ERR_NO_MEMORY, "endpoints");
+        bench_check(UCS_ERR_NO_MEMORY, "endpoints");
     }
     twin_ep(from, to, 0);
-    twins_check(ucp_rkey_pack(context, to->memh, &packed, &length), "pack");
-    twins_check(ucp_ep_rkey_unpack(from->eps[0], packed, &from->rkey),
+    bench_check(ucp_rkey_pack(context, to->memh, &packed, &length), "pack");
+    bench_check(ucp_ep_rkey_unpack(from->eps[0], packed, &from->rkey),
                 "unpack");
     ucp_rkey_buffer_release(packed);
 }
@@ -186,14 +154,14 @@ void twins_started(void *request, unsigned long *complete)
     if (request == NULL) {
         ++*complete;
     } else if (UCS_PTR_IS_ERR(request)) {
-        twins_check(UCS_PTR_STATUS(request), now.operation);
+        bench_check(UCS_PTR_STATUS(request), now.operation);
     }
 }
 
 static void twins_ended(void *request, ucs_status_t status,
                         unsigned long *complete)
 {
-    twins_check(status, now.operation);
+    bench_check(status, now.operation);
     ++*complete;
     ucp_request_free(request);
 }
@@ -418,7 +386,7 @@ static int twins_next(void)
         (now.size > TWINS_LARGEST) || (now.window < 1) ||
         (now.window > TWINS_WINDOW) || (now.endpoints < 1) ||
         (now.endpoints > (twins_is_message() ? TWINS_EPS : 1))) {
-        twins_check(UCS_ERR_INVALID_PARAM, line);
+        bench_check(UCS_ERR_INVALID_PARAM, line);
     }
     printf("%s ", line);
     return 1;
@@ -429,7 +397,7 @@ int main(int argc, char **argv)
     ucp_am_handler_param_t param;
     int                    i;
 
-    twins_check(ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA,
+    bench_check(ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA,
                          &context), "context");
     twins_workers();
     param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
@@ -440,7 +408,7 @@ int main(int argc, char **argv)
     for (i = 0; i < 2; ++i) {
         twin_memory(&twins[i]);
         param.arg = &twins[i];
-        twins_check(ucp_worker_set_am_recv_handler(twins[i].worker, &param),
+        bench_check(ucp_worker_set_am_recv_handler(twins[i].worker, &param),
                     "handler");
     }
     twin_connect(&twins[0], &twins[1]);

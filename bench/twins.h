@@ -26,8 +26,6 @@ extern twins_case_t        now; /* what is measured */
 extern unsigned long       posted, sent; /* begun; complete at its origin */
 extern const ucp_request_param_t twins_param; /* of what counts as sent */
 
-void twins_check(ucs_status_t status, const char *what);
-
 /* Polls one of them, after a call of the device where the module makes none. */
 unsigned twin_progress(twin_t *twin);
 
@@ -42,7 +40,6 @@ void twins_wait(unsigned long target);
 
 /* Makes what is missing of now.endpoints at both ends, and introduces them. */
 void twins_connect(void);
-
 
 void twins_flush(void);
 

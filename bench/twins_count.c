@@ -290,7 +290,7 @@ void twins_count(unsigned rounds, const char *kind)
     }
     ucp_get_version(&major, &minor, &release);
     if ((major == 1) && (minor < 22)) {
-        twins_check(UCS_ERR_UNSUPPORTED, "lists of blocks, before UCX 1.22");
+        bench_check(UCS_ERR_UNSUPPORTED, "lists of blocks, before UCX 1.22");
     }
     twins_blocks_fill();
     twins_blocks("blocks_list", twins_blocks_list, 0, rounds);

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One side of bench/kv.py: `side.py MEMORY CASES PORT` has the blocks, the same
+"""One side of bench/kv.py: `side.py CASES PORT` has the blocks, the same
 with ADDRESS behind it moves them and prints a line of JSON for each case. CASES:
 OPERATION:BLOCKSxBYTES,...; OPERATION: WRITE, READ
 
 Each transfer brings other bytes, and the side to which they came compares all of
-them; with KV_AGAIN=N the same bytes come N times, as fast as they can, and are
-compared then (for perf). KV_ALONE: NIXL's thread of progress runs at the owner
+them. KV_ALONE: NIXL's thread of progress runs at the owner
 only. NIXL's list of blocks is kept to the end of the process: NIXL 1.5 frees it
 with the handle of the transfer while UCX 1.23 may still read it."""
 
@@ -23,7 +22,6 @@ import nixl_transfer
 REPEATS_BYTES = 64 << 20  # moved by a shape's transfers, at least
 REPEATS_MOST = 12
 CHUNK = 8 << 20
-AGAIN = int(os.environ.get('KV_AGAIN', 0))
 COUNTERS = ('doorbells', 'rdma_read_wrs', 'rdma_write_wrs', 'send_wrs')
 
 
@@ -33,62 +31,33 @@ def words(start, count, seed):
     return numbers * numpy.uint64(0x9e3779b97f4a7c15) ^ numpy.uint64(seed)
 
 
-class HostMemory:
-    kind = 'DRAM'
-
-    def __init__(self, size):
-        self.array = numpy.zeros(size // 8, numpy.uint64)
-        self.address = self.array.ctypes.data
-
-    def put(self, at, values):
-        self.array[at:at + len(values)] = values
-
-    def get(self, at, count):
-        return self.array[at:at + count]
-
-
-class DeviceMemory:
-    """That of the emulated GPU of the tests, or of a real one."""
-    kind = 'VRAM'
-
-    def __init__(self, size):
-        import device_memory
-        device_memory.use(0)
-        self.device = device_memory.Array(size)
-        self.address = self.device.pointer
-
-    def put(self, at, values):
-        self.device.put(values, 8 * at)
-
-    def get(self, at, count):
-        return self.device.get(8 * at, 8 * count).view(numpy.uint64)
-
-
 class Pool:
     """Blocks of a size, one behind the other, in memory that NIXL knows."""
 
-    def __init__(self, agent, kind, blocks, size):
+    def __init__(self, agent, blocks, size):
         self.agent, self.blocks, self.size = agent, blocks, size
-        self.memory = kind(blocks * size)
+        self.memory = numpy.zeros(blocks * size // 8, numpy.uint64)
+        self.address = self.memory.ctypes.data
         self.registered = agent.register_memory(
-            [(self.memory.address, blocks * size, 0, '')], kind.kind)
+            [(self.address, blocks * size, 0, '')], 'DRAM')
 
     def list(self, order):
-        return [(self.memory.address + int(i) * self.size, self.size, 0)
+        return [(self.address + int(i) * self.size, self.size, 0)
                 for i in order]
 
     def fill(self, seed):
         count = CHUNK // 8
         for at in range(0, self.blocks * self.size // 8, count):
             left = min(count, self.blocks * self.size // 8 - at)
-            self.memory.put(at, words(at, left, seed))
+            self.memory[at:at + left] = words(at, left, seed)
 
     def holds(self, seed, order):
         """Whether it is what fill(seed) wrote there, block order[i] here being
         block i there."""
         each = self.size // 8
         for i, block in enumerate(order):
-            if not numpy.array_equal(self.memory.get(int(block) * each, each),
+            start = int(block) * each
+            if not numpy.array_equal(self.memory[start:start + each],
                                      words(i * each, each, seed)):
                 return False
         return True
@@ -117,36 +86,33 @@ def counters():
 
 
 def repeats(blocks, size):
-    if AGAIN:
-        return AGAIN
     return max(1, min(REPEATS_MOST, REPEATS_BYTES // (blocks * size)))
 
 
-def own(agent, kind, blocks, size, channel):
+def own(agent, blocks, size, channel):
     """The side whose pool is read and written."""
-    pool = Pool(agent, kind, blocks, size)
+    pool = Pool(agent, blocks, size)
     order = order_of(blocks)
     channel.send((agent.get_agent_metadata(), pool.list(order)))
     while True:
-        what, seed, is_first, is_last = channel.receive()
+        what, seed = channel.receive()
         if what == 'end':
             break
-        if what == 'READ' and is_first:
+        if what == 'READ':
             pool.fill(seed)
         cpu = time.process_time()
         channel.send('ready')
         channel.receive()
         cpu = time.process_time() - cpu
-        channel.send((cpu, what == 'READ' or not is_last or
-                      pool.holds(seed, order)))
+        channel.send((cpu, what == 'READ' or pool.holds(seed, order)))
     pool.release()
     channel.send('next')
 
 
 def once(agent, channel, pool, lists, kept, turn):
     """A transfer: (seconds, CPU seconds here, CPU seconds there)."""
-    operation, seed, is_first, _ = turn
-    if operation == 'WRITE' and is_first:
+    operation, seed = turn
+    if operation == 'WRITE':
         pool.fill(seed)
     channel.send(turn)
     channel.receive()
@@ -166,24 +132,21 @@ def once(agent, channel, pool, lists, kept, turn):
     return took, cpu, theirs, good
 
 
-def move(agent, kind, case, channel, kept, seed):
+def move(agent, case, channel, kept, seed):
     operation, blocks, size = case
-    pool = Pool(agent, kind, blocks, size)
+    pool = Pool(agent, blocks, size)
     # block order[i] there and block i here: as read, ours hold theirs
     where = numpy.argsort(order_of(blocks))
     metadata, remote = channel.receive()
     agent.add_remote_agent(metadata)
-    lists = (agent.get_xfer_descs(pool.list(range(blocks)), kind.kind),
-             agent.get_xfer_descs([tuple(block) for block in remote],
-                                  kind.kind))
+    lists = (agent.get_xfer_descs(pool.list(range(blocks)), 'DRAM'),
+             agent.get_xfer_descs([tuple(block) for block in remote], 'DRAM'))
     samples, before, times = [], counters(), repeats(blocks, size)
-    for i in range(times):
-        is_first, is_last = not AGAIN or i == 0, not AGAIN or i == times - 1
-        seed[0] += is_first
+    for _ in range(times):
+        seed[0] += 1
         *sample, good = once(agent, channel, pool, lists, kept,
-                             (operation, seed[0], is_first, is_last))
-        if not good or (operation == 'READ' and is_last and
-                        not pool.holds(seed[0], where)):
+                             (operation, seed[0]))
+        if not good or (operation == 'READ' and not pool.holds(seed[0], where)):
             sys.exit(f'side.py: {operation} of {blocks} blocks of {size} '
                      'B: not the same bytes')
         samples.append(sample)
@@ -193,14 +156,13 @@ def move(agent, kind, case, channel, kept, seed):
         'moved': times * blocks * size,
         'counters': {name: after[name] - before[name] for name in COUNTERS}}),
         flush=True)
-    channel.send(('end', 0, 0, 0))
+    channel.send(('end', 0))
     channel.receive()
     agent.remove_remote_agent('a')
     pool.release()
 
 
-def main(memory, cases, port, address=None):
-    kind = {'host': HostMemory, 'gpu': DeviceMemory}[memory]
+def main(cases, port, address=None):
     channel = nixl_transfer.channel_open(address, int(port))
     agent = nixl_agent('b' if address else 'a', nixl_agent_config(
         enable_prog_thread=not (address and 'KV_ALONE' in os.environ),
@@ -209,10 +171,9 @@ def main(memory, cases, port, address=None):
     for case in cases.split(','):
         operation, blocks, size = case.replace('x', ':').split(':')
         if address:
-            move(agent, kind, (operation, int(blocks), int(size)), channel, kept,
-                 seed)
+            move(agent, (operation, int(blocks), int(size)), channel, kept, seed)
         else:
-            own(agent, kind, int(blocks), int(size), channel)
+            own(agent, int(blocks), int(size), channel)
     print('ok', flush=True)
     os._exit(0)  # what is kept is released by nobody
 

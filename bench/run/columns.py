@@ -26,7 +26,6 @@ class Column:
             "prefix": self.prefix, "options": self.options,
             "env": [f"PAIR_MS={bench.milliseconds}", *self.env]})
         counters.check(payload_of(text), self.over_device)
-        self.check(counters)
         found = {words[0]: tuple(map(float, words[1:]))
                  for words in map(str.split, text.splitlines())
                  if len(words) == 4 and words[0] in cases}
@@ -44,26 +43,6 @@ class Column:
         return bench.two([*command, "--", *cases],
                          [*command, "127.0.0.1", "--", *cases], port,
                          self.nodes, **where)
-
-    def check(self, counters):
-        pass
-
-
-class Rails(Column):
-    """srd over COUNT devices; each has its share of the bytes."""
-
-    def __init__(self, count):
-        super().__init__(f"rails{count}", f"srd, devices: {count}", srdrun=True,
-                         env=["UCX_TLS=srd", f"UCX_MAX_RNDV_RAILS={count}",
-                              "UCX_RNDV_THRESH=65536"],
-                         options=["--devices", str(count)])
-        self.count = count
-
-    def check(self, counters):
-        names = {values["device"] for values in counters.devices}
-        shares = [counters.total("rdma_read_bytes", name) for name in names]
-        if len(names) != self.count or min(shares) * self.count * 2 < sum(shares):
-            raise Failed(f"the devices read {sorted(shares)} bytes")
 
 
 class Perftest:
@@ -120,18 +99,14 @@ def is_sid_made():
                           capture_output=True).returncode == 0
 
 
-def in_sid(bench, libraries="/opt/ucx-1.13/lib", folders=()):
+def in_sid(bench, libraries="/opt/ucx-1.13/lib", folders=(), release="sid"):
     binds = [word for folder in (bench.build, bench.work, *folders)
              for word in ("--bind", folder)]
-    return [CHROOT, *binds, "sid", "--", "env", f"LD_LIBRARY_PATH={libraries}"]
+    return [CHROOT, *binds, release, "--", "env", f"LD_LIBRARY_PATH={libraries}"]
 
 
 def why_not_direct(bench):
     """Why the direct path cannot be measured; None if it can."""
-    shown = subprocess.run([bench.srdrun, "ucx_info", "-cf"],
-                           capture_output=True, text=True, check=False)
-    if "UCX_EFA_DIRECT" not in shown.stdout:
-        return "this build has no UCX_EFA_DIRECT"
     if is_sid_made():
         return None
     if bench.quick:
@@ -151,12 +126,9 @@ def all_columns(bench):
         Column("tcp", "UCX tcp", env=["UCX_TLS=tcp"], over_device=False)]
     why = why_not_direct(bench)
     if why is None:
-        columns[1:1] = [
-            Column(name, label, env=["UCX_TLS=srd", f"UCX_EFA_DIRECT={direct}"],
-                   srdrun=True, prefix=in_sid(bench))
-            for name, label, direct in
-            (("direct", "srd direct", "y"),
-             ("verbs65", "srd, rdma-core of sid", "n"))]
+        columns.insert(1, Column(
+            "direct", "srd direct", env=["UCX_TLS=srd", "UCX_EFA_DIRECT=y"],
+            srdrun=True, prefix=in_sid(bench)))
     else:
         without["direct"] = why
     if shutil.which("ib_send_lat"):
@@ -180,9 +152,7 @@ def all_columns(bench):
 
 # UCX's own srd beside this module: the UCX that PyPI's nixl wheel brings with it, one
 # libucp for both, over the libefa of Debian sid.
-RIVALS = {"intree": "UCX's own srd", "srd": "srd", "direct": "srd direct",
-          "early": "srd direct, UCX_RNDV_THRESH=32k"}
-WHOLE = ("intree", "srd", "direct") # whose instructions and CPU are counted
+RIVALS = {"intree": "UCX's own srd", "srd": "srd", "direct": "srd direct"}
 
 
 def wheel(bench):
@@ -211,17 +181,15 @@ def wheel(bench):
     return source, folder
 
 
-def rivals(bench, names=tuple(RIVALS), calls_device=False):
+def rivals(bench, calls_device=False):
     """calls_device: the program calls the emulated device (bench/twins.h)."""
     source, folder = wheel(bench)
     if not is_sid_made():
         raise Missing("Debian sid is not made here: contrib/ci/chroot.sh sid")
-    env = {"intree": [], "srd": ["UCX_EFA_DIRECT=n"],
-           "direct": ["UCX_EFA_DIRECT=y"],
-           "early": ["UCX_EFA_DIRECT=y", "UCX_RNDV_THRESH=32k"]}
-    return [Column(name, RIVALS[name], env=["UCX_TLS=srd", *env[name]],
-                   srdrun=name != "intree",
+    return [Column(name, label, srdrun=name != "intree",
+                   env=["UCX_TLS=srd",
+                        f"UCX_EFA_DIRECT={'y' if name == 'direct' else 'n'}"],
                    prefix=in_sid(bench, f"{folder}:{source}", [source]),
                    options=["--device", "efa2", *["--no-strict-batch"] *
                             (calls_device and name == "direct")])
-            for name in names]
+            for name, label in RIVALS.items()]

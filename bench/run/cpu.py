@@ -99,7 +99,7 @@ def measure(bench, programs, cases, rounds):
 def compare(bench, cases):
     programs = []
     try:
-        for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
+        for column in columns.rivals(bench, calls_device=True):
             programs.append(Program(bench, column))
         return measure(bench, programs, cases, 7 if bench.quick else 19)
     finally:

@@ -79,8 +79,7 @@ class Run:
         self.found["not measured"].update(without)
         self.found["labels"] = self.bench.labels
         self.study("ratios", studies.ratios, there)
-        self.study("rails", studies.rails)
-        self.study("host", studies.host, there)
+        self.study("host", studies.host)
         self.study("sizes", studies.sizes, there)
         self.study("instructions", studies.instructions)
         self.study("floors", studies.operations)

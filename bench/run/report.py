@@ -5,7 +5,7 @@ import re
 import columns
 import cpu
 import targets
-from studies import FLOORS, RATE
+from studies import FLOORS
 
 
 def size_name(size):
@@ -84,27 +84,12 @@ def verdict(line):
 
 
 def targets_text(found):
-    lines = table("Targets (ratios: medians of the rounds, in turn)",
-                  ["", "here", "target", "UCX's own srd", ""],
-                  [[line["name"] + line["where"], line["value"],
-                    (">= " if line["least"] else "<= ") + str(line["bound"]),
-                    line["intree"] or "", verdict(line)]
-                   for line in found["targets"]])
-    tag = found.get("floors", {}).get("tag_8")
-    if tag:
-        whole = sum(tag.values())
-        lines += ["", f"Of the {whole:.0f} instructions of a UCP tag message "
-                  "of 8 B, both sides, " + ", ".join(
-                      f"{name} has {value:.0f} ({100 * value / whole:.0f} %)"
-                      for name, value in tag.items()) +
-                  ". The device's share is the emulator's, the same for every "
-                  "competitor over it: rates differ less here than on a card."]
-    ceiling, _ = targets.ratio(found, "ratios", "verbs", "ofi", RATE, 0)
-    if ceiling:
-        lines += ["", f"Raw verbs, 64 in flight, reach {ceiling:.2f} of "
-                  "libfabric's message rate on this device: a library over "
-                  "them can hardly have more."]
-    return lines
+    return table("Targets (ratios: medians of the rounds, in turn)",
+                 ["", "here", "target", "UCX's own srd", ""],
+                 [[line["name"] + line["where"], line["value"],
+                   (">= " if line["least"] else "<= ") + str(line["bound"]),
+                   line["intree"] or "", verdict(line)]
+                  for line in found["targets"]])
 
 
 def instructions_text(found):
@@ -131,10 +116,10 @@ def intree_floors_text(found):
     return table(
         "Beside UCX's own srd: instructions of all of UCX and libefa (of "
         "transport and libefa)",
-        ["", *[columns.RIVALS[name] for name in columns.WHOLE]],
+        ["", *columns.RIVALS.values()],
         [[phase, *[costs(name, phase, "UCP", "UCT", "transport", "verbs") +
                    f" ({costs(name, phase, 'transport', 'verbs')})"
-                   for name in columns.WHOLE]]
+                   for name in columns.RIVALS]]
          for phase in found["intree_floors"]["srd"]])
 
 
@@ -183,9 +168,7 @@ PARTS = {
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
     "peers": (peers_text,),
-    "host": (study_text, "Within a host (no byte crossed the device)"),
-    "rails": (study_text, "Several devices: one thread copies what a process reads, "
-              "so more of them are hardly faster here")}
+    "host": (study_text, "Within a host (no byte crossed the device)")}
 
 
 def text(found):

@@ -76,9 +76,9 @@ def check_targets():
         "direct": {"put:8:1": of_time(140.0)}}}),
           [(1.1, False, False), (1.4, False, True)])
     for rate, met in ((1.01, True), (float("inf"), False)):
-        equal("rails", verdicts({"rails": {
-            "rails1": {"bw:4194304:8": [ONE]},
-            "rails2": {"bw:4194304:8": [[0, rate, 1]]}}}), [(rate, met, not met)])
+        equal("host", verdicts({"host": {
+            "host_sm": {"bw:1048576:16": [ONE]},
+            "host_srd": {"bw:1048576:16": [[0, rate, 1]]}}}), [(rate, met, not met)])
     for mine, theirs, value, is_lost in (
             ([CALM] * 5, [ONE] * 5, 9.0, True), ([BUSY] * 5, [ONE] * 5, 9.0, False),
             ([CALM, None, ONE], [None, ONE, ONE], 1.0, False)):

@@ -29,8 +29,8 @@ FLOORS = {"UCP": r"libuc[ps][-.]", "UCT": r"libuct[-.]",
 def in_turn(bench, competitors, cases, rounds=None, times=1, longest=math.inf,
             by_case=False):
     """({column: {case: [its figures in each round; None: it failed]}}, {column:
-    why}). CASES: a list, or one for each column, and for others that of "". Without
-    ROUNDS as many as there is time for. BY_CASE: A B A B for each case."""
+    why}). Without ROUNDS as many as there is time for. BY_CASE: A B A B for each
+    case."""
     found, failures, start = {}, {}, time.time()
     bench.milliseconds *= times
     if not rounds:
@@ -45,14 +45,12 @@ def in_turn(bench, competitors, cases, rounds=None, times=1, longest=math.inf,
             for column in competitors:
                 if not by_case or part[0] == cases[0]:
                     bench.say(f"round {number + 1} of {rounds}: {column.label}")
-                wanted = (part.get(column.name, part[""])
-                          if isinstance(part, dict) else part)
                 try:
-                    figures = column.measure(bench, wanted)
+                    figures = column.measure(bench, part)
                 except Failed as error:
                     failures[column.name] = f"{column.label}: {error}"
                     figures = {} # the round counts, else others would be its pairs
-                for case in wanted:
+                for case in part:
                     found.setdefault(column.name, {}).setdefault(
                         case, []).append(figures.get(case))
     bench.milliseconds //= times
@@ -70,39 +68,21 @@ def ratios(bench, there):
 
 
 def sizes(bench, there):
-    """Latency and bandwidth; in flight 64 messages, at most 64 MB. Raw verbs take a
-    run for each, so fewer of them."""
-    def cases(wanted):
-        return [f"lat:{size}" for size in wanted] + [
-            f"bw:{size}:{min(64, (64 << 20) // size)}" for size in wanted]
-
-    few = [8, 4096, 65536, 1 << 20]
-    if bench.quick:
-        return in_turn(bench, there, cases(few))
-    return in_turn(bench, there, {
-        "": cases([8, 64, 512, 4096, 8192, 65536, 1 << 18, 1 << 20, 4 << 20,
-                   16 << 20, 64 << 20]),
-        "verbs": cases([*few, 8192, 16 << 20])})
+    """Latency and bandwidth; in flight 64 messages, at most 64 MB."""
+    wanted = [8, 4096, 8192, 65536, 1 << 20, 16 << 20]
+    return in_turn(bench, there, [f"lat:{size}" for size in wanted] + [
+        f"bw:{size}:{min(64, (64 << 20) // size)}" for size in wanted])
 
 
-def rails(bench):
-    return in_turn(bench, [columns.Rails(count) for count in
-                           ([1, 2] if bench.quick else [1, 2, 4])],
-                   ["bw:4194304:8"])
-
-
-def host(bench, there):
-    """Within a host: what srd in the list costs sm, and libfabric's efa with
-    its own shared memory. Not a packet may cross the device."""
-    within = {"nodes": (0, 0), "over_device": False}
-    wanted = [Column(name, tls, env=[f"UCX_TLS={tls}"], srdrun=srdrun, **within)
-              for name, tls, srdrun in (("host_sm", "sm,self", False),
-                                        ("host_srd", "srd,sm,self", True))]
-    if some(there, "ofi"):
-        wanted.append(Column("host_ofi", "libfabric efa with its shm",
-                             "pair-ofi", **within))
-    return in_turn(bench, wanted, [LATENCY, RATE, "lat:4096", "bw:65536:64",
-                                   READ])
+def host(bench):
+    """Within a host: what srd in the list costs sm. Not a packet may cross the
+    device."""
+    return in_turn(bench, [
+        Column(name, tls, env=[f"UCX_TLS={tls}"], srdrun=srdrun, nodes=(0, 0),
+               over_device=False)
+        for name, tls, srdrun in (("host_sm", "sm,self", False),
+                                  ("host_srd", "srd,sm,self", True))],
+                   [LATENCY, RATE, "lat:4096", "bw:65536:64", READ])
 
 
 def intree(bench):
@@ -163,7 +143,7 @@ def floors_direct(bench):
 def intree_floors(bench):
     """{column: {operation of bench/twins: {floor: instructions}}}"""
     found = {}
-    for column in columns.rivals(bench, columns.WHOLE, calls_device=True):
+    for column in columns.rivals(bench, calls_device=True):
         def counted(column, *env, **more):
             return operations(bench, column.prefix, [*column.env, *env],
                               column.options, column.srdrun, **more)

@@ -33,7 +33,7 @@ nixl_lists_inside() {
 # bench/kv.py, short: lists are what the bench says they are.
 nixl_kv_inside() {
     local json=$CHECK_LOG.json
-    "$1" -B "$TEST_DIR/../bench/kv.py" --release inside --python "$1" --rounds 1 \
+    "$1" -B "$TEST_DIR/../bench/kv.py" --python "$1" --rounds 1 \
         --arms lists,blocks,tcp --shapes 1024x4096,1024x65536,16384x4096 \
         --json "$json" "$BUILD" || fail "status $?"
     "$1" - "$json" <<'END' || fail "the bench's figures"
