@@ -174,7 +174,7 @@ struct pci_cmd_number {
     uint16_t number, mbz;
 };
 
-enum { PCI_MR_SHIFT = 0x3f }; /* bit 5 since Linux 7.3; 0 before */
+enum { PCI_MR_PAGE = 0x3f }; /* bit 5 since Linux 7.3; 0 before */
 
 struct pci_cmd_reg_mr {
     uint16_t pd, mbz;
@@ -183,7 +183,7 @@ struct pci_cmd_reg_mr {
         struct pci_buffer list;  /* with PCI_ADMIN_DATA: where it is */
     };
     uint64_t length;
-    uint8_t  flags;              /* PCI_MR_SHIFT: log2 of a page; 7 physical */
+    uint8_t  flags;              /* PCI_MR_PAGE: log2 of a page; 7 physical */
     uint8_t  access;             /* SIM_ACCESS_ */
     uint16_t mbz2;
     uint32_t pages;              /* the driver leaves it 0 */

@@ -168,7 +168,7 @@ static int mr_begin(struct pci_mr_reader *reader,
 int pci_mr_open(const struct pci_guest *guest, const struct pci_admin_cmd *cmd,
                 uint32_t budget, struct pci_mr_reader **reader_p)
 {
-    unsigned shift  = cmd->reg_mr.flags & PCI_MR_SHIFT;
+    unsigned shift  = cmd->reg_mr.flags & PCI_MR_PAGE;
     uint64_t length = cmd->reg_mr.length;
     struct pci_mr_reader *reader;
     int ret;

@@ -122,8 +122,7 @@ PCI_HANDLER(pci_object_mr_register)
     struct sim_mr_attr attr = { .length = cmd->reg_mr.length,
                                 .iova   = cmd->reg_mr.iova,
                                 .access = cmd->reg_mr.access,
-                                .page_shift = cmd->reg_mr.flags &
-                                              PCI_MR_SHIFT };
+                                .page_shift = cmd->reg_mr.flags & PCI_MR_PAGE };
     struct pci_mr *mr;
     int number, ret;
 
