@@ -516,6 +516,22 @@ systemwide_inside() {
         xargs sha1sum)" ] || fail "something was left in /etc"
 }
 
+# Programs that were copied to a folder in a place of all users (sbcast, to /tmp/JOB), where
+# another has made what else they look for, one folder up.
+copied() {
+    local at=$CHECK_LOG.at name
+    rm -rf "$at" && mkdir -p "$at/job" "$at/lib" && chmod 1777 "$at" || fail "mkdir: status $?"
+    cp "$BUILD"/bin/{srdrun,srd_info,efasim} "$at/job/" && cp "$BUILD"/lib/*.so* "$at/lib/" ||
+        fail "cp: status $?"
+    for name in "$at/job/srdrun --print-path" "$EFASIM run $at/job/srd_info --check" \
+        "$at/job/efasim run printenv LD_PRELOAD"; do
+        EFASIM_FABRIC=t$$c $name >"$CHECK_LOG.out" 2>&1
+        cat "$CHECK_LOG.out"
+        says_not "$at/.*lib/lib" "$CHECK_LOG.out"
+    done
+    rm -rf "$at"
+}
+
 # ------------------------------------------------------------ UCX's layouts
 
 # Against the private headers of UCX 1.13.1, from its source package.
@@ -561,6 +577,7 @@ suite_run() {
     check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
+    check copied 30 copied
     ci && check layout 100 layout
     check errors 90 errors
 }

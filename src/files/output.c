@@ -142,6 +142,13 @@ void output_remove(const char *path)
     }
 }
 
+int output_is_public(const char *folder)
+{
+    struct stat st;
+
+    return (stat(folder, &st) == 0) && (st.st_mode & S_ISVTX);
+}
+
 /* Nonzero: others may make a name there, but for those of this user's own
  * group. */
 static int output_is_shared(const struct stat *folder)

@@ -21,6 +21,10 @@ int output_folder(const char *path, const char **name_p);
 /* Removes a file; nothing else, and none that a link leads to. */
 void output_remove(const char *path);
 
+/* Nonzero: each user may make names in this folder, as in /tmp: what a program
+ * looks for there may be anyone's. */
+int output_is_public(const char *folder);
+
 /* For writing, made if it is not there; flags: O_TRUNC, O_APPEND. -1 with
  * errno; EPERM: what is there was put there by somebody else. */
 int output_open(const char *path, int flags);

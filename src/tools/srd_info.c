@@ -9,6 +9,7 @@
 #include "top/top.h"
 
 #include <command/options.h>
+#include <files/output.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -188,30 +189,34 @@ static void transport_choose(info_t *info)
     info->spare     = is_ud ? "srd" : "ud";
 }
 
-/* As srdrun: in a build tree, of the same installation, where that was. */
+/* As srdrun: in a build tree, of the same installation, where that was; that of
+ * a copy in /tmp/JOB would be anyone's. */
 static void module_find(char *module, size_t size)
 {
     static const struct {
-        int         beside; /* of this program, else of the machine */
+        int         beside; /* this program's folder, else of the machine */
         const char *path;
-    } places[] = {{1, "/../lib/libuct_srd.so.0"},
-                  {1, "/../lib/ucx/libuct_srd.so.0"},
-                  {1, "/../lib64/ucx/libuct_srd.so.0"},
+    } places[] = {{1, "/lib/libuct_srd.so.0"},
+                  {1, "/lib/ucx/libuct_srd.so.0"},
+                  {1, "/lib64/ucx/libuct_srd.so.0"},
                   {0, LIBDIR "/ucx/libuct_srd.so.0"}};
     char self[PATH_MAX / 2], path[PATH_MAX], real[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 4);
+    int is_public;
     unsigned i;
 
     module[0]                       = '\0';
     self[(length > 0) ? length : 0] = '\0';
     if (strrchr(self, '/') != NULL) {
-        *strrchr(self, '/') = '\0';
+        strcpy(strrchr(self, '/'), "/..");
     }
+    is_public = output_is_public(self);
     for (i = 0; (i < sizeof(places) / sizeof(places[0])) && (module[0] == '\0');
          ++i) {
         snprintf(path, sizeof(path), "%s%s", places[i].beside ? self : "",
                  places[i].path);
-        if (realpath(path, real) != NULL) {
+        if ((!places[i].beside || !is_public) &&
+            (realpath(path, real) != NULL)) {
             snprintf(module, size, "%s", real);
         }
     }

@@ -210,7 +210,7 @@ static int run_parse(int argc, char **argv, struct run_options *options)
 }
 
 /* libefasim.so lies in ../lib beside us, or where it was installed, or where
- * all of that was moved to. */
+ * all of that was moved to; that of a copy in /tmp/JOB would be anyone's. */
 static int run_find_library(char *library, size_t size)
 {
     static const char *const places[] = {
@@ -219,6 +219,7 @@ static int run_find_library(char *library, size_t size)
     };
     char self[PATH_MAX], resolved[PATH_MAX], *slash;
     ssize_t length;
+    int is_public;
     unsigned i;
 
     length = readlink("/proc/self/exe", self, sizeof(self) - 64);
@@ -229,9 +230,11 @@ static int run_find_library(char *library, size_t size)
     }
     self[length] = '\0';
     slash        = strrchr(self, '/') + 1;
+    strcpy(slash, "..");
+    is_public = output_is_public(self);
     for (i = 0; i < sizeof(places) / sizeof(places[0]); ++i) {
         snprintf(slash, 64, "%s", places[i]);
-        if ((realpath(self, resolved) != NULL) &&
+        if (!is_public && (realpath(self, resolved) != NULL) &&
             (strlen(resolved) < size)) {
             strcpy(library, resolved);
             return 0;
