@@ -521,13 +521,15 @@ systemwide_inside() {
 copied() {
     local at=$CHECK_LOG.at name
     rm -rf "$at" && mkdir -p "$at/job" "$at/lib" && chmod 1777 "$at" || fail "mkdir: status $?"
-    cp "$BUILD"/bin/{srdrun,srd_info,efasim} "$at/job/" && cp "$BUILD"/lib/*.so* "$at/lib/" ||
+    cp -r "$BUILD"/bin/{srdrun,srd_info,efasim} "$BUILD/lib/python/ucx_efa_srd" "$at/job/" &&
+        cp "$BUILD"/lib/*.so* "$at/lib/" && cp "$BUILD/lib/libuct_srd.so.0" "$at/" ||
         fail "cp: status $?"
     for name in "$at/job/srdrun --print-path" "$EFASIM run $at/job/srd_info --check" \
-        "$at/job/efasim run printenv LD_PRELOAD"; do
+        "$at/job/efasim run printenv LD_PRELOAD" \
+        "env PYTHONPATH=$at/job python3 -c print(__import__('ucx_efa_srd').MODULE)"; do
         EFASIM_FABRIC=t$$c $name >"$CHECK_LOG.out" 2>&1
         cat "$CHECK_LOG.out"
-        says_not "$at/.*lib/lib" "$CHECK_LOG.out"
+        says_not "$at/(.*lib/)?lib(uct|efa)" "$CHECK_LOG.out"
     done
     rm -rf "$at"
 }

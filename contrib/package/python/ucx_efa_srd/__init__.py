@@ -9,6 +9,7 @@ never opens UCX. A module that is loaded already (srdrun) stays."""
 
 import ctypes
 import os
+import stat
 import sys
 
 __all__ = ['MODULE', 'load']
@@ -30,10 +31,17 @@ def _places():
     yield os.path.join(sysconfig.get_path('data'), 'lib', 'ucx', _NAME)
 
 
+def _is_anyones(place):
+    """Above a copy of this package in /tmp/JOB other users may make names."""
+    folder = os.path.dirname(place)
+    return any(os.stat(one).st_mode & stat.S_ISVTX
+               for one in (folder, os.path.dirname(folder)))
+
+
 def _find():
     tried = []
     for place in _places():
-        if os.path.exists(place):
+        if os.path.exists(place) and not _is_anyones(place):
             return place
         tried.append(os.path.dirname(place))
     raise ImportError(f'no SRD transport: {_NAME} is in none of '
