@@ -223,6 +223,9 @@ planted_cache() {
     done
     XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
     SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
+    # shellcheck source=contrib/ci/cache.sh
+    out=$(umask 000 && . "${source%/*}/cache.sh" && umask)
+    [ "$out" = 0022 ] || fail "under umask 000 others may write to what is made there"
 }
 
 # Outputs in folders of another user and of all; files of the user's own are

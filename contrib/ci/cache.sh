@@ -4,8 +4,9 @@
 # Sets srd_cache: the folder of what is made once, which is then executed (other systems,
 # Python environments, tools, sources). Sourced. Where others may make a folder of that
 # name (XDG_CACHE_HOME=/tmp, a group's or another user's, but for who is root by sudo) only
-# one of this user's alone is believed.
+# one of this user's alone is believed; and what is made in it is nobody else's to write to.
 srd_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
+umask go-w
 if [ -n "$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o -perm -020 ! -group "$(id -g)" \
     ! -group "${SUDO_GID:-0}" -o ! -user "$(id -u)" ! -user 0 ! -user "${SUDO_UID:-0}" \) \
     2>/dev/null)" ]; then
