@@ -28,6 +28,9 @@ import time
 
 import efa_counters
 
+# A scheduler that starts again within a minute takes its port again.
+os.environ.setdefault('UCX_TCP_CM_REUSEADDR', 'y')
+
 try:
     import dask
     import dask.config

@@ -56,6 +56,9 @@ dask_inside() {
     [ "$status" -eq 0 ] || dask_states "${pids[@]}"
     kill "${pids[@]}" 2>/dev/null
     wait
+    if [ "$status" = 0 ] && [ "$client" = "$example" ]; then
+        dask_again "${common[@]}" || status=$?
+    fi
     if [ "$status" -ne 0 ]; then
         tail -n 15 "$log.scheduler" "$log".worker?
         note "the client, status $status: $(
@@ -63,6 +66,18 @@ dask_inside() {
                 "$log" | tail -n 3)"
     fi
     return "$status"
+}
+
+# dask_again OPTION...: the scheduler starts once more, at once and on the same port.
+dask_again() {
+    "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/dask_cluster.py" scheduler "$@" \
+        --host 127.0.0.1 >"$CHECK_LOG.again" 2>&1 &
+    until grep -q '^scheduler at' "$CHECK_LOG.again"; do
+        kill -0 $! 2>/dev/null || { tail -n 15 "$CHECK_LOG.again"; return 1; }
+        sleep 0.1
+    done
+    kill $!
+    wait
 }
 
 descendants() { # PID...
