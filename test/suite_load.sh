@@ -453,7 +453,7 @@ python_ways() {
 
 # ------------------------------------------------------------ system-wide
 
-# In a mount namespace with an /etc of its own.
+# In a mount namespace with an /etc of its own, and a place that is root's up to "/".
 systemwide() {
     need unshare ucx_info
     [ "$(id -u)" = 0 ] || skip_here "needs root"
@@ -464,12 +464,14 @@ systemwide() {
     unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
         "$CHECK_LOG" systemwide_inside || exit
     rm -rf "$CHECK_LOG.etc"
-    [ ! -e "$BUILD/ucx-efa-srd.d" ] || fail "the farm was left"
 }
 
 systemwide_inside() {
-    local tool=$BUILD/sbin/srd_systemwide out=$CHECK_LOG.out before mask his=$CHECK_LOG.his
-    mount --bind "$CHECK_LOG.etc" /etc || skip_here "no bind mounts here"
+    local home=/opt/srd tool=/opt/srd/sbin/srd_systemwide out=$CHECK_LOG.out before mask his
+    mount --bind "$CHECK_LOG.etc" /etc && mount -t tmpfs -o mode=755 srd /opt ||
+        skip_here "no mounts here"
+    his=$home/his
+    mkdir "$home" && cp -r "$BUILD/sbin" "$BUILD/lib" "$home" || fail "cp: status $?"
     ldconfig
     before=$(find /etc -type f ! -name ld.so.cache | sort | xargs sha1sum)
     ! "$tool" status || fail "enabled at first"
@@ -480,19 +482,22 @@ systemwide_inside() {
     rm -rf "$his" && mkdir -p "$his/bin" "$his/lib" "$his/etc/ucx" || fail "mkdir: status $?"
     : >"$his/lib/srd_shim.so"
     : >"$his/etc/ucx/precious"
-    (cd "$his/bin" && PATH=$BUILD/sbin:$PATH bash srd_systemwide enable) &&
+    (cd "$his/bin" && PATH=$home/sbin:$PATH bash srd_systemwide enable) &&
         "$tool" disable || fail "from his folder: status $?"
     [ ! -e "$his/ucx-efa-srd.d" ] || fail "his module was enabled"
-    ln -s "$his/etc" "$BUILD/ucx-efa-srd.d"
+    ln -s "$his/etc" "$home/ucx-efa-srd.d"
     ! "$tool" disable 2>"$out" && [ -e "$his/etc/ucx/precious" ] || fail "disable is led"
-    rm "$BUILD/ucx-efa-srd.d"
-    says "another user can write to $BUILD/ucx-efa-srd.d: " "$out"
-    cp -a "$BUILD/sbin" "$BUILD/lib" "$his" && chown 4242 "$his/lib" || fail "cp: status $?"
+    rm "$home/ucx-efa-srd.d"
+    says "another user can write to $home/ucx-efa-srd.d: " "$out"
+    cp -r "$home/sbin" "$home/lib" "$his" && chown 4242 "$his/lib" || fail "cp: status $?"
     ! "$his/sbin/srd_systemwide" enable 2>"$out" || fail "his module is taken"
     says "another user can write to $his/lib: " "$out"
+    chown 0 "$his/lib" && chown 4242 "$his" || fail "chown: status $?" # he may rename it
+    ! "$his/sbin/srd_systemwide" enable 2>"$out" || fail "a module in his folder is taken"
+    says "another user can write to $his: " "$out"
     for mask in 000 077; do # for all users, and root's alone to write to
         (umask $mask && "$tool" enable) || fail "enable: status $?"
-        ! find "$BUILD/ucx-efa-srd.d" /etc/ld.so.conf.d/00-ucx-efa-srd.conf \( -perm /022 \
+        ! find "$home/ucx-efa-srd.d" /etc/ld.so.conf.d/00-ucx-efa-srd.conf \( -perm /022 \
             -o ! -perm -044 \) ! -type l | grep . || fail "umask $mask: wrong rights"
         [ $mask = 077 ] || "$tool" disable || fail "disable: status $?"
     done
@@ -510,6 +515,7 @@ systemwide_inside() {
     says 'Transport: tcp$' "$out"
     [ "$("$tool" disable)" = disabled ] || fail "disable: status $?"
     ! "$tool" status || fail "enabled still"
+    [ ! -e "$home/ucx-efa-srd.d" ] || fail "the farm was left"
     "$EFASIM" run --fabric "t$$" -- env UCX_TLS=tcp ucx_info -d >"$out" 2>&1
     says_not 'Component: efa$' "$out"
     [ "$before" = "$(find /etc -type f ! -name ld.so.cache | sort |
