@@ -519,6 +519,7 @@ suite_run() {
     ci && check top_many 30 top_many
     ci && check top_network 60 top_network
     check top_rnr 30 top_rnr
+    check top_again 60 top_again
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
     ci && check top_keys 60 top_keys

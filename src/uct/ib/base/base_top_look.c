@@ -12,11 +12,11 @@
 #define BASE_TOP_LONG 100 /* shortest wait that is shown as one, ms */
 #define BASE_TOP_MSG  64  /* bytes added per message to rank by traffic */
 
-/* A number that changes when anything is posted, completed or received. */
+/* A number that changes when a user's operation is posted or completed, or a
+ * message received. What is only sent again changes nothing of it. */
 static uint64_t base_top_moves(const base_iface_t *iface)
 {
-    return iface->ops_posted + iface->ops_done + iface->received +
-           iface->ctl_ops;
+    return iface->ops_posted + iface->ops_done + iface->received;
 }
 
 /* Keeps when the oldest message, outstanding or unsent, began to wait. */
