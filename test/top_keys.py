@@ -194,6 +194,24 @@ def cut(program):
             os.kill(pid, signal.SIGKILL)
 
 
+def awaited(program):
+    """Of two that are stopped that for which more wait, not the one silent for longer."""
+    both = wait(gid(5), 5000) + wait(gid(4), 5000)
+    others = [other(4, 360), other(5, 720), busy(1, both), busy(2, wait(gid(4), 5000))]
+    want = rf'rank 4 \(process {others[0]}, program\) is stopped; 2 ranks wait; .*\n' \
+        rf'rank 5 \(process {others[1]}, program\) is stopped; 1 rank waits; '
+    tries = 0
+    try:
+        time.sleep(1)
+        for pid in others[:2]:
+            os.kill(pid, signal.SIGSTOP)
+        while not re.match(want, text := top_once(program)):
+            expect((tries := tries + 1) < 10, f'more wait for rank 4: {text}')
+    finally:
+        for pid in others:
+            os.kill(pid, signal.SIGKILL)
+
+
 def early(program):
     """A wait too short to have a cause: the first line does not deny it."""
     rows = wait(PREFIX + bytes([2, 1]), 500)
@@ -327,6 +345,7 @@ def main(program):
 if sys.argv[2:] == ['states']:
     starves(sys.argv[1])
     cut(sys.argv[1])
+    awaited(sys.argv[1])
     states(sys.argv[1])
 elif sys.argv[2:] == ['early']:
     early(sys.argv[1])

@@ -103,7 +103,8 @@ static int headline_is_bad(const pages_one_t *one)
            ((state != VIEW_SLEEPS) || (one->quiet > HEADLINE_IDLE));
 }
 
-/* The worst first: those that others wait for, by state, by silence. */
+/* The worst first: those that others wait for, by state, by how many wait, by
+ * silence. */
 static int headline_compare_processes(const void *first, const void *second)
 {
     const headline_process_t *a = first, *b = second;
@@ -111,6 +112,9 @@ static int headline_compare_processes(const void *first, const void *second)
 
     if (order == 0) {
         order = (int)view_state(b->one) - (int)view_state(a->one);
+    }
+    if (order == 0) {
+        order = (int)b->awaited - (int)a->awaited;
     }
     return (order != 0) ? order : (a->one->quiet < b->one->quiet) -
                                           (a->one->quiet > b->one->quiet);
