@@ -154,7 +154,8 @@ void check_mpi(info_t *info)
                     "pml=%s: Open MPI does not use UCX", pml);
     } else if ((tls[0] == '\0') && (devices[0] == '\0')) {
         info_report(info, INFO_OK, "Open MPI", NULL,
-                    "takes the EFA by mpirun " MPI_OPTIONS);
+                    "takes the EFA with srdrun in front of each rank, or by "
+                    "mpirun " MPI_OPTIONS);
     } else if (!takes(tls, info->transport) ||
                !is_any_or(devices, device)) {
         info_report(info, INFO_WARN, "Open MPI",
