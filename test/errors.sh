@@ -157,6 +157,8 @@ errors_programs() {
     error 'srd_replay --lost (of one recording)' '--lost' 'two ends' 'name those of the other' \
         "$BUILD/bin/srd_replay" --lost /etc/passwd
     error 'srd_info --plan' '--plan' 'size of the job' 'add --ranks' "$srd_info" --plan
+    error 'srd_info --plan --table --json=-' '--json' 'text alone' 'name one job by --ranks' \
+        "$srd_info" --plan --table --json=-
     error 'srd_info --json=/dev/full' 'json=/dev/full' 'No space left' 'make room' \
         "$srd_info" --plan --ranks=2 --hosts=2 --json=/dev/full
     error 'srd_replay /etc/passwd' '/etc/passwd' 'no recording' 'srdrec, which UCX_EFA_RECORD' \

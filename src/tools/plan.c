@@ -452,6 +452,11 @@ int plan_run(info_t *info, const plan_args_t *args)
 {
     static plan_t plan;
 
+    if (args->table && (info->json.out != NULL)) {
+        options_error("--json has no effect with --table, which is text alone: "
+                      "for JSON name one job by --ranks and --hosts");
+        return OPTIONS_EXIT_USAGE;
+    }
     if (args->table) {
         return plan_table();
     }
