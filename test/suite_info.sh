@@ -411,7 +411,7 @@ open_mpi() {
     sed -i 's/ob1/ucx/' "$DIR/bin/ompi_info"
     inside : --sysroot="$DIR/root"
     ! grep -E '^(warn|FAIL)' "$OUT" || fail "nothing is set, and that is no fault"
-    grep -Eq '^ok +Open MPI +takes the EFA with srdrun .* by mpirun --mca pml ucx' "$OUT" || fail "no note"
+    grep -Eq '^ok +Open MPI +takes the EFA with srdrun .* --mca pml ucx' "$OUT" || fail "no note"
     inside OMPI_MCA_pml_ucx_tls=rc_verbs OMPI_MCA_pml_ucx_devices=any : \
         --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml_ucx_tls=rc_verbs'

@@ -195,7 +195,7 @@ def cut(program):
 
 
 def awaited(program):
-    """Of two that are stopped that for which more wait, not the one silent for longer."""
+    """The first of two that are stopped is that for which more wait, not the more silent."""
     both = wait(gid(5), 5000) + wait(gid(4), 5000)
     others = [other(4, 360), other(5, 720), busy(1, both), busy(2, wait(gid(4), 5000))]
     want = rf'rank 4 \(process {others[0]}, program\) is stopped; 2 ranks wait; .*\n' \

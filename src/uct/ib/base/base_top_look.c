@@ -13,7 +13,7 @@
 #define BASE_TOP_MSG  64  /* bytes added per message to rank by traffic */
 
 /* A number that changes when a user's operation is posted or completed, or a
- * message received. What is only sent again changes nothing of it. */
+ * message received, but not when either is only sent again. */
 static uint64_t base_top_moves(const base_iface_t *iface)
 {
     return iface->ops_posted + iface->ops_done + iface->received;
