@@ -124,7 +124,8 @@ static const option_row_t rows[] = {
              "peers: s stalls, o oldest, b bytes, m messages, r receiver-not-"
              "ready, l lost, d depth; q quits"},
     {.name = "once", .at = AT(view.once), .needs = "top",
-     .help = "Show one page, after about 2 s, and end"},
+     .help = "Show one page, after about 2 s, and end, as without --interval "
+             "where standard output is no terminal"},
     {.name = "interval", .arg = "SECONDS", .at = AT(view.interval),
      .needs = "top",
      .help = "Time between two pages (default: 1); with --json, FILE is "

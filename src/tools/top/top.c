@@ -178,7 +178,8 @@ static double top_interval(const top_args_t *args)
 static int top_loop(const top_args_t *args, pages_t *pages, int ms)
 {
     int       once  = args->once ||
-                      ((args->json != NULL) && (args->interval == NULL));
+                      ((args->interval == NULL) &&
+                       ((args->json != NULL) || !isatty(STDOUT_FILENO)));
     int       found = pages->count > 0, status = 0;
     network_t network;
     keys_t    keys;
