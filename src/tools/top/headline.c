@@ -46,6 +46,17 @@ headline_add(char *text, const char *format, ...)
     va_end(arguments);
 }
 
+/* "rank 5 (process 21, a2a)", or "process 21 (a2a)". */
+static void headline_add_who(char *text, const pages_one_t *one)
+{
+    if (one->page.rank >= 0) {
+        headline_add(text, "rank %d (process %ld, ", one->page.rank, one->pid);
+    } else {
+        headline_add(text, "process %ld (", one->pid);
+    }
+    headline_add(text, "%s)", one->page.program);
+}
+
 static int headline_by_pid(const pages_one_t *a, const pages_one_t *b)
 {
     return (a->pid > b->pid) - (a->pid < b->pid);
@@ -126,12 +137,8 @@ headline_say(headline_t *headline, const headline_process_t *process)
     const pages_one_t *one  = process->one;
     char              *text = headline_line(headline);
 
-    if (one->page.rank >= 0) {
-        headline_add(text, "rank %d (process %ld, ", one->page.rank, one->pid);
-    } else {
-        headline_add(text, "process %ld (", one->pid);
-    }
-    headline_add(text, "%s) %s", one->page.program, view_does(one));
+    headline_add_who(text, one);
+    headline_add(text, " %s", view_does(one));
     if (process->more > 0) {
         headline_add(text, ", and %u more", process->more);
     }
@@ -211,38 +218,6 @@ headline_put(headline_process_t *list, unsigned count,
     }
     list[count] = *one;
     return count + 1;
-}
-
-/* `waits` are sorted. -1: out of memory. */
-static int headline_processes(const view_t *view, const view_wait_t **waits,
-                              unsigned waits_len, headline_t *headline)
-{
-    headline_process_t *list = calloc(view->pages->count + 1, sizeof(*list));
-    headline_process_t  process = {NULL, 0, 0, ""};
-    double              quiet;
-    unsigned            count = 0, i;
-    int                 in_vain = headline_pollers(view, 0, &quiet) > 0;
-
-    if (list == NULL) {
-        return -1;
-    }
-    while ((process.one = headline_next(view, process.one)) != NULL) {
-        process.awaited = headline_waiters(waits, waits_len, process.one,
-                                           process.waiters);
-        if (headline_is_bad(process.one) &&
-            ((process.awaited > 0) ||
-             (view_state(process.one) > VIEW_SLEEPS) ||
-             (in_vain && ((process.one->page.rank >= 0) ||
-                          (view_state(process.one) < VIEW_SLEEPS))))) {
-            count = headline_put(list, count, &process);
-        }
-    }
-    qsort(list, count, sizeof(*list), headline_compare_processes);
-    for (i = 0; i < count; ++i) {
-        headline_say(headline, &list[i]);
-    }
-    free(list);
-    return 0;
 }
 
 /* Its receiver does not read, or has no buffers, for most of a second, which no
@@ -334,11 +309,13 @@ headline_most(const view_wait_t **waits, unsigned count,
     return most;
 }
 
-/* "rank 5 on HOST", or the host alone. */
-static void headline_add_place(char *text, int rank, const char *host)
+/* "rank 5 (process 21, a2a) on HOST", or the host alone, of one on another. */
+static void headline_add_place(char *text, const pages_one_t *one,
+                               const char *host)
 {
-    if (rank >= 0) {
-        headline_add(text, "rank %d on ", rank);
+    if (one != NULL) {
+        headline_add_who(text, one);
+        headline_add(text, " on ");
     }
     headline_add(text, "%s", host);
 }
@@ -424,18 +401,24 @@ static void headline_network(const view_wait_t **waits, unsigned count,
     if ((most->processes == 1) && (most->own == 1) &&
         headline_is_mutual(waits, count, one)) {
         headline_add(text, "the network between ");
-        headline_add_place(text, one->who->page.rank, one->who->page.host);
+        headline_add_place(text, one->who, one->who->page.host);
         headline_add(text, " and ");
-        headline_add_place(text, one->rank, one->host);
+        headline_add_place(text, one->local, one->host);
         headline_add(text, " is cut, or one of them is down: both have waited, "
                      "up to %.1f s, for completions", age / 1000);
         return;
     }
     headline_add(text, "the network to ");
-    headline_add_place(text, one->rank, one->host);
-    headline_add(text, " does not answer: %s %s waited, up to %.1f s, for "
-                 "completions; it is cut, or that host is down", most->number,
-                 (most->processes == 1) ? "has" : "have", age / 1000);
+    headline_add_place(text, one->local, one->host);
+    headline_add(text, " does not answer: ");
+    headline_add_who(text, one->who);
+    if (most->processes > 1) {
+        headline_add(text, " and %u more have", most->processes - 1);
+    } else {
+        headline_add(text, " has");
+    }
+    headline_add(text, " waited, up to %.1f s, for completions; it is cut, or "
+                 "that host is down", age / 1000);
 }
 
 /* How often this process waits; 0 if a peer refused it, since its own network
@@ -483,10 +466,9 @@ static unsigned headline_alone(const view_wait_t **waits, unsigned count,
     }
     text = headline_line(headline);
     headline_add(text, "the network of ");
-    headline_add_place(text, one->page.rank, one->page.host);
-    headline_add(text, " is cut, or its peers are down: process %ld has waited "
-                 "up to %.1f s for completions of %u endpoints", one->pid,
-                 age / 1000, own);
+    headline_add_place(text, one, one->page.host);
+    headline_add(text, " is cut, or its peers are down: it has waited up to "
+                 "%.1f s for completions of %u endpoints", age / 1000, own);
     return left;
 }
 
@@ -512,19 +494,15 @@ static int headline_is_local(const view_wait_t *wait)
     return (wait->local != NULL) && (wait->local->pid != wait->who->pid);
 }
 
-static int headline_fill(const view_t *view, const view_wait_t **waits,
-                         headline_t *headline)
+/* Processes that get no answer; `waits` is room for all. */
+static void headline_cuts(const view_t *view, const view_wait_t **waits,
+                          headline_t *headline)
 {
     headline_most_t most;
-    unsigned        count = headline_pick(view, waits, headline_is_local,
-                                          headline_compare_waits);
+    unsigned        count = headline_pick(view, waits, view_is_unanswered,
+                                          headline_compare_peers);
     unsigned        left;
 
-    if (headline_processes(view, waits, count, headline) != 0) {
-        return -1;
-    }
-    count = headline_pick(view, waits, view_is_unanswered,
-                          headline_compare_peers);
     while ((count > 0) && (headline->more == 0)) {
         most = headline_most(waits, count, headline_by_peer);
         left = headline_alone(waits, count, &most, headline);
@@ -533,6 +511,56 @@ static int headline_fill(const view_t *view, const view_wait_t **waits,
             left = headline_explain(waits, count, headline_by_peer, most.wait);
         }
         count = left;
+    }
+}
+
+/* Processes in a bad state, and what does not answer between those that do not
+ * answer either and those that sleep or compute. -1: out of memory. */
+static int headline_processes(const view_t *view, const view_wait_t **waits,
+                              headline_t *headline)
+{
+    headline_process_t *list = calloc(view->pages->count + 1, sizeof(*list));
+    headline_process_t  process = {NULL, 0, 0, ""};
+    double              quiet;
+    unsigned            count = 0, waits_len, i;
+    int                 in_vain = headline_pollers(view, 0, &quiet) > 0;
+
+    if (list == NULL) {
+        return -1;
+    }
+    waits_len = headline_pick(view, waits, headline_is_local,
+                              headline_compare_waits);
+    while ((process.one = headline_next(view, process.one)) != NULL) {
+        process.awaited = headline_waiters(waits, waits_len, process.one,
+                                           process.waiters);
+        if (headline_is_bad(process.one) &&
+            ((process.awaited > 0) ||
+             (view_state(process.one) > VIEW_SLEEPS) ||
+             (in_vain && ((process.one->page.rank >= 0) ||
+                          (view_state(process.one) < VIEW_SLEEPS))))) {
+            count = headline_put(list, count, &process);
+        }
+    }
+    qsort(list, count, sizeof(*list), headline_compare_processes);
+    for (i = 0; (i < count) && (view_state(list[i].one) > VIEW_SLEEPS); ++i) {
+        headline_say(headline, &list[i]);
+    }
+    headline_cuts(view, waits, headline);
+    for (; i < count; ++i) {
+        headline_say(headline, &list[i]);
+    }
+    free(list);
+    return 0;
+}
+
+static int headline_fill(const view_t *view, const view_wait_t **waits,
+                         headline_t *headline)
+{
+    headline_most_t most;
+    unsigned        count;
+
+    if (headline_processes(view, waits, headline) != 0) {
+        return -1;
     }
     count = headline_pick(view, waits, headline_is_stalled,
                           headline_compare_hosts);
