@@ -96,6 +96,7 @@ habits() {
     habit "$BUILD/bin/efapci" --lss --loss
     habit "$BUILD/bin/srdrun" --print --print-path
     habit "$BUILD/sbin/srd_systemwide" on enable
+    habit "$BUILD/sbin/srd_systemwide" --vers --version
 }
 
 # ucx-efa-srd(7) has each variable that UCX knows of the module.

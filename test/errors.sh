@@ -214,6 +214,10 @@ time.sleep(60)" &
         'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
     error 'efasim run --stat=/dev/full -- ./program' 'stat=/dev/full' 'No space left' \
         'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error "efasim run --fabric '' -- true" '--fabric=' 'allowed' 'letters' \
+        "$EFASIM" run --fabric '' -- true
+    error "efasim run -- ''" 'program' 'name is empty' 'may be unset' errors_on -- ''
+    error "srdrun ''" 'program' 'name is empty' 'may be unset' "$SRDRUN" ''
     error 'efasim ibv_devinfo (run is missing)' "'ibv_devinfo'" 'unknown command' \
         'efasim run -- ibv_devinfo' "$EFASIM" ibv_devinfo
     error 'efasim run --plan faults.txt -- true (no such file)' 'faults.txt' 'No such file' \
@@ -224,6 +228,9 @@ time.sleep(60)" &
     printf '\033[31mpartition\n' >"$CHECK_LOG.plan" # no words to a terminal
     error 'efasim run --plan (escapes)' "line 1: '.\\[31mpartition'" '\?' 'allowed is partition' \
         "$EFASIM" run --plan "$CHECK_LOG.plan" -- true
+    printf 'partitoin 0 1\n' >"$CHECK_LOG.plan"
+    error 'efasim run --plan (partitoin 0 1)' "line 1: 'partitoin'" 'allowed is' \
+        'is partition meant' "$EFASIM" run --plan "$CHECK_LOG.plan" -- true
     printf 'absent\n' >"$CHECK_LOG.plan"
     error 'efasim run --plan (absent, of no host)' 'line 1' 'absent' 'allowed' \
         "$EFASIM" run --plan "$CHECK_LOG.plan" -- true
@@ -231,6 +238,7 @@ time.sleep(60)" &
         "$EFASIM" stat --wtach
     error 'efapci --lss=0.1 efa1:/run/efa' "'--lss=0.1'" 'unknown option' \
         'is --loss meant.*--help' "$BUILD/bin/efapci" --lss=0.1 efa1:/run/efa
+    error 'efapci foo' "'foo'" 'name 1 to' 'as efaN:SOCKET' "$BUILD/bin/efapci" foo
     error 'efapci (no function)' 'no function' 'GENERATION:SOCKET' 'as in .efapci efa1:' \
         "$BUILD/bin/efapci"
     error 'efasim run --plan <(echo "at 1s kill") -- true' 'plan /dev/fd' 'only one program' \

@@ -6,14 +6,11 @@
 
 const char *cli_fabric_name(const char *option)
 {
-    const char *name = option;
+    const char *variable = getenv("EFASIM_FABRIC");
+    const char *name     = (option != NULL) ? option :
+                           (variable != NULL) && (*variable != '\0') ?
+                           variable : "default";
 
-    if (name == NULL) {
-        name = getenv("EFASIM_FABRIC");
-    }
-    if ((name == NULL) || (*name == '\0')) {
-        name = "default";
-    }
     if (!fabric_name_is_valid(name)) {
         options_error("%s=%.64s: allowed are letters, digits, '.', '_' and "
                       "'-', at most %d", option ? "--fabric" : "EFASIM_FABRIC",

@@ -124,6 +124,9 @@ int cli_program_failed(const char *name, int err)
         options_error((strchr(name, '/') != NULL) ?
                   "%s: no such file, or the interpreter that it names is "
                   "missing: give the program's path" :
+                  (*name == '\0') ?
+                  "the program's name is empty%s: give one; a variable in "
+                  "its place may be unset" :
                   "%s: not found in PATH: install it, or give its path", name);
         return CLI_EXIT_NO_CMD;
     }

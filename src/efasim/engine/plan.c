@@ -2,6 +2,7 @@
 #include "plan.h"
 #include "dir.h"
 #include "number.h"
+#include "util/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,32 @@ static int plan_when(struct plan_line *line, struct sim_rule *rule)
     return line->has_hosts ? plan_hosts(line, &rule->nics) : 0;
 }
 
+/* The next word is no action. */
+static int plan_unknown(struct plan_line *line)
+{
+    const char *name = plan_peek(line);
+    const struct sim_knob *knob;
+    nearest_t nearest;
+    char allowed[256];
+    unsigned i;
+
+    nearest_init(&nearest, (name != NULL) ? name : "");
+    for (i = SIM_DO_KNOB + 1; i < SIM_DO_ACTIONS; ++i) {
+        nearest_try(&nearest, plan_actions[i]);
+    }
+    for (knob = sim_knob_table; knob->name != NULL; ++knob) {
+        if (knob->scope != SIM_SCOPE_HOST) {
+            nearest_try(&nearest, knob->name);
+        }
+    }
+    snprintf(allowed, sizeof(allowed), "partition, clog, heal, absent, remove, "
+             "kill or an option of efasim run other than device and devices%s"
+             "%s%s", (nearest.name != NULL) ? "; is " : "",
+             (nearest.name != NULL) ? nearest.name : "",
+             (nearest.name != NULL) ? " meant?" : "");
+    return plan_fail(line, allowed);
+}
+
 static int plan_knob(struct plan_line *line, struct sim_rule *rule)
 {
     const char *name = plan_peek(line);
@@ -162,9 +189,7 @@ static int plan_knob(struct plan_line *line, struct sim_rule *rule)
 
     rule->knob = name ? sim_knob_find(name) : NULL;
     if ((rule->knob == NULL) || (rule->knob->scope == SIM_SCOPE_HOST)) {
-        return plan_fail(line, "partition, clog, heal, absent, remove, kill "
-                         "or an option of efasim run other than device and "
-                         "devices");
+        return plan_unknown(line);
     }
     if ((rule->when != SIM_WHEN_START) &&
         (rule->knob->scope != SIM_SCOPE_ANY)) {

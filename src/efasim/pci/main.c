@@ -137,7 +137,7 @@ static int main_parse(struct main_state *state, int argc, char **argv)
     return first;
 }
 
-/* GENERATION:SOCKET */
+/* GENERATION:SOCKET. The status of the program, if it is not 0. */
 static int main_function(struct main_state *state, const char *text)
 {
     const char *colon      = strchr(text, ':');
@@ -152,7 +152,7 @@ static int main_function(struct main_state *state, const char *text)
     if ((knobs.device == 0) || (state->num == SIM_HOSTS)) {
         options_error("'%s': name 1 to %d functions as efaN:SOCKET, with N "
                       "from 0 to %d", text, SIM_HOSTS, SIM_PROFILES - 1);
-        return -1;
+        return OPTIONS_EXIT_USAGE;
     }
 
     if (state->plan != NULL) {
@@ -169,7 +169,7 @@ static int main_function(struct main_state *state, const char *text)
                       "exists and can be written", text, (ret == -EEXIST) ?
                       "the file exists and is no socket of this user, remove "
                       "it or name another" : output_error(-ret));
-        return -1;
+        return 1;
     }
 
     state->func[state->num++] = func;
@@ -288,5 +288,5 @@ int main(int argc, char **argv)
     }
     pci_world_close(&state.world);
     free(state.plan);
-    return ret ? 1 : 0;
+    return ret;
 }
