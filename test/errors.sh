@@ -302,6 +302,13 @@ errors_module() {
     mkdir -p "${copy%/*}"
     error 'UCX_TLS=srd (on a host without an EFA)' 'no srd' 'no EFA device' \
         'instance type|efasim' env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    mkdir -p "$CHECK_LOG.empty"
+    error 'UCX_TLS=srd (in a container without /sys)' 'empty' 'no device of any kind' \
+        '/sys mounted' env SYSFS_PATH="$CHECK_LOG.empty" UCX_TLS=srd "$SRDRUN" ucx_info -d
+    [ "$(id -u)" != 0 ] || ! setpriv --reuid 65534 test -x "$BUILD/bin/srd_info" ||
+        error 'efasim run -- setpriv --reuid 65534 srd_info --check' "/efasim.*-0-t$$/" \
+            'user 65534 may not look' "efasim run' behind" errors_on -- \
+            setpriv --reuid 65534 "$BUILD/bin/srd_info" --check
     echo UCX_TLS=srd >"${copy%/*}/ucx.conf"
     error 'UCX_TLS=srd in ucx.conf (on a host without an EFA)' 'no srd' 'no EFA device' \
         'instance type|efasim' env UCX_CONFIG_DIR="${copy%/*}" "$SRDRUN" ucx_info -w -u t

@@ -289,7 +289,7 @@ table_pictures() {
     local name libefa libucp
 
     rm -rf "$pictures"
-    mkdir -p "$pictures"/{none,libefa,libibverbs,match,resized} \
+    mkdir -p "$pictures"/{none/class,libefa,libibverbs,match,resized} \
         "$pictures/pci/bus/pci/devices/0000:00:06.0" \
         "$pictures/verbs/class/infiniband_verbs/uverbs97/device"
     echo "$alias" | tee "$pictures/pci/bus/pci/devices/0000:00:06.0/modalias" \
@@ -456,7 +456,7 @@ fallback_table() {
 # one host.
 nodes_inside() {
     local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
-    mkdir -p "$pictures/none"
+    mkdir -p "$pictures/none/class"
     far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,ud,tcp,sm,self
     cell works unset 0 || bad=1
     cell refused unset 1 || bad=1

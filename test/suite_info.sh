@@ -132,7 +132,7 @@ gpus_near() {
 
 device() {
     clean_environment
-    mkdir -p "$DIR/none" "$DIR/pci/bus/pci/devices/0000:00:06.0" \
+    mkdir -p "$DIR/none/class" "$DIR/pci/bus/pci/devices/0000:00:06.0" \
         "$DIR/verbs/class/infiniband_verbs/uverbs97/device"
     echo 'pci:v00001D0Fd0000EFA1sv00001D0Fsd0000EFA1bc02sc00i00' |
         tee "$DIR/pci/bus/pci/devices/0000:00:06.0/modalias" \

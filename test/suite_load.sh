@@ -206,7 +206,7 @@ intree_ud() {
         UCX_TLS=$tls with_standin ucx_info -d >"$out" 2>&1
         says_not WARN "$out"
     done
-    mkdir -p "$CHECK_LOG.none"
+    mkdir -p "$CHECK_LOG.none/class"
     UCX_TLS=ud SYSFS_PATH=$CHECK_LOG.none \
         LD_LIBRARY_PATH=$CHECK_LOG.standin "$SRDRUN" ucx_info -d >"$out" 2>&1
     says_not 'EFA +WARN' "$out"

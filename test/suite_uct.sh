@@ -310,7 +310,7 @@ messages() {
     need ucx_info
     local dir=$CHECK_LOG.dir sim=("$EFASIM" run --fabric "t$$")
     local info=("$SRDRUN" ucx_info -d) libm libefa
-    rm -rf "$dir" && mkdir -p "$dir"/{sysfs,efa,verbs,old,other}
+    rm -rf "$dir" && mkdir -p "$dir"/{sysfs/class,efa,verbs,old,other}
     echo 'no library' | tee "$dir/efa/libefa.so.1" >"$dir/verbs/libibverbs.so.1"
     libm=$(ldconfig -p | awk '/libm\.so\.6.*x86-64/ { print $NF; exit }')
 

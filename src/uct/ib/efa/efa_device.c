@@ -258,6 +258,36 @@ void efa_device_open_libraries(void)
     }
 }
 
+/* No EFA is seen: in the right place, or is that closed, or not there? */
+static void efa_device_explain_sysfs(char *why, size_t size)
+{
+    const char *root = efa_sysfs_root();
+    char        path[PATH_MAX];
+    int         fd;
+
+    snprintf(path, sizeof(path), "%s/class", root);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        snprintf(why, size,
+                 "this machine has no EFA device: attach one (an EFA-enabled "
+                 "network interface, which not all instance types take), or "
+                 "emulate one with 'efasim run -- srdrun COMMAND'");
+    } else if (errno == EACCES) {
+        snprintf(why, size,
+                 "user %u may not look for devices in %.128s, an emulated "
+                 "device of the user whose 'efasim run' started this: use "
+                 "'efasim run' behind what changes the user, as in 'setpriv "
+                 "--reuid %u efasim run -- COMMAND'", (unsigned)geteuid(),
+                 root, (unsigned)geteuid());
+    } else {
+        snprintf(why, size,
+                 "%.128s shows no device of any kind, so an EFA would not be "
+                 "seen: start the container with /sys mounted (or unset "
+                 "SYSFS_PATH)", root);
+    }
+}
+
 void efa_device_explain_none(char *why, size_t size)
 {
     char name[256], node[320], other[256];
@@ -292,10 +322,7 @@ void efa_device_explain_none(char *why, size_t size)
                  "'modprobe efa'",
                  name);
     } else {
-        snprintf(why, size,
-                 "this machine has no EFA device: attach one (an EFA-enabled "
-                 "network interface, which not all instance types take), or "
-                 "emulate one with 'efasim run -- srdrun COMMAND'");
+        efa_device_explain_sysfs(why, size);
     }
 }
 
