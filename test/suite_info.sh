@@ -151,7 +151,7 @@ device() {
 # A container with one of the host's devices: that is well, and none is not.
 device_share() {
     clean_environment
-    echo 'on 0.0,0.1,0.3 refuse-open EPERM' >"$DIR/plan"
+    printf '%s\n' 'on 0.0,0.1 refuse-open EPERM' 'on 0.3 refuse-open ENOENT' >"$DIR/plan"
     SIM=(--devices 4 --plan "$DIR/plan")
     inside :
     ! grep -E '^(warn|FAIL|skip)' "$OUT" || fail "one of four is well"
@@ -159,6 +159,10 @@ device_share() {
     grep -Eq "^ok +device files +.*uverbs2, 1 of 4 \\(3 are not this container's\\)" "$OUT" ||
         fail "the others are not told of"
     [ "$(grep -c '^ok  *open ' "$OUT")" = 1 ] || fail "one device was opened"
+    "$EFASIM" run --fabric "t$$" "${SIM[@]}" -- "$BUILD/bin/srd_info" --map >"$OUT"
+    cat "$OUT"
+    [ "$(cut -d ' ' -f 1-2 "$OUT")" = 'rank 0' ] && grep -q '=rdmap32s6:1 ' "$OUT" ||
+        fail "--map has devices that are not this container's"
     SIM=(--devices 4 --refuse-open)
     inside :
     verdict FAIL 'device files' 'cannot be opened to read and write'

@@ -107,12 +107,30 @@ static void map_show(info_t *info, const map_t *map)
     json_end_array(&info->json);
 }
 
+/* Those that can be opened alone: in a container the others are not its own. */
+static void map_open(info_t *info, map_t *map)
+{
+    efa_device_t *device;
+    unsigned      opened = 0, i;
+
+    for (i = 0; i < info->device_count; ++i) {
+        if (efa_device_open(&info->host, info->devices[i], &device) ==
+            UCS_OK) {
+            snprintf(map->bdfs[opened], sizeof(map->bdfs[opened]), "%s",
+                     device->bdf);
+            memmove(info->devices[opened++], info->devices[i],
+                    sizeof(*info->devices));
+            efa_device_close(device);
+        }
+    }
+    info->device_count = opened;
+}
+
 int map_run(info_t *info, const char *what, unsigned ranks)
 {
     static map_t map;
     char text[MAP_TEXT_MAX], why[INFO_TEXT_MAX];
-    efa_device_t *device;
-    unsigned i, rails;
+    unsigned rails;
 
     if (strcmp(what, "text") && strcmp(what, "export")) {
         options_error("--map=%.40s: allowed is export, for the lines of this "
@@ -124,12 +142,11 @@ int map_run(info_t *info, const char *what, unsigned ranks)
         options_error("--map: %s", why);
         return 1;
     }
-    for (i = 0; i < info->device_count; ++i) {
-        if (efa_device_open(&info->host, info->devices[i], &device) ==
-            UCS_OK) {
-            snprintf(map.bdfs[i], sizeof(map.bdfs[i]), "%s", device->bdf);
-            efa_device_close(device);
-        }
+    map_open(info, &map);
+    if (info->device_count == 0) {
+        options_error("--map: no EFA can be opened: srd_info --check tells "
+                      "why, and what to do");
+        return 1;
     }
     map.gpu_count = (ranks > 0) ? 0 :
                     places_gpus(map.bdfs, info->device_count, map.gpus,

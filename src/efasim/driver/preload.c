@@ -264,7 +264,9 @@ PRELOAD_EXPORT int access(const char *path, int mode)
     char buf[FABRIC_PATH_MAX + 256];
 
     if (device >= 0) {
-        if ((drv.device[device].knobs.refuse_open != 0) && (mode != F_OK)) {
+        if ((drv.device[device].knobs.refuse_open != 0) &&
+            ((mode != F_OK) ||
+             (drv.device[device].knobs.refuse_open == ENOENT))) {
             errno = drv.device[device].knobs.refuse_open;
             return -1;
         }

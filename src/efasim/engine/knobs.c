@@ -195,7 +195,7 @@ static const struct {
     { "0", 0 },           { "1", EACCES },      { "EACCES", EACCES },
     { "EPERM", EPERM },   { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
     { "ENOMEM", ENOMEM }, { "EIO", EIO },       { "EINVAL", EINVAL },
-    { "EOPNOTSUPP", EOPNOTSUPP },
+    { "ENOENT", ENOENT }, { "EOPNOTSUPP", EOPNOTSUPP },
 };
 
 enum {
