@@ -568,6 +568,7 @@ suite_run() {
     # eight processes of Python on two cores: where these are slow, a minute each
     check dask_tcp "$(dask_seconds)" dask_reference
     check dask_example "$(dask_seconds)" dask_example
+    ci && check dask_without_efa "$(dask_seconds)" dask_without_efa
     check dask_killed "$(dask_seconds)" dask_killed
     check dask_added "$(dask_seconds)" dask_added
     check mpi_contents_2 40 mpi_contents 2

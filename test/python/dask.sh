@@ -26,6 +26,7 @@ dask_environment() {
     export UCXPY_PROGRESS_MODE=thread UCXPY_ENABLE_PYTHON_FUTURE=1 # docs/PYTHON.md
     export PYTHONPATH=$PYTHON_DIR/stacks:$PYTHONPATH
     [ "$1" != tcp ] || export UCX_TLS=tcp
+    [ -z "${DASK_TLS-}" ] || export UCX_TLS=$DASK_TLS
 }
 
 dask_inside() {
@@ -157,6 +158,15 @@ dask_example() {
     dask_cluster ucxx "$PYTHON_EXAMPLES/dask_cluster.py" || fail "status $?"
     grep -q '^  node 1 to node 2 .* MB  #' "$CHECK_LOG" || fail "no plot"
     dask_as_tcp
+}
+
+# Without a transport of EFA on purpose: the same results, and nothing is amiss.
+dask_without_efa() {
+    DASK_TLS=tcp,sm,self dask_cluster ucxx "$PYTHON_EXAMPLES/dask_cluster.py" ||
+        fail "status $?"
+    diff "$SUITE_LOGS/dask_tcp.results" <(dask_results "$CHECK_LOG") ||
+        fail "other results than over tcp"
+    grep -q '^UCX_TLS=tcp,sm,self has neither srd nor ud' "$CHECK_LOG" || fail "not said"
 }
 
 # One worker is killed by kill -9 in the middle of the shuffle; its nanny starts
