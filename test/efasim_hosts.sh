@@ -228,6 +228,26 @@ planted_cache() {
     [ "$out" = 0022 ] || fail "under umask 000 others may write to what is made there"
 }
 
+# In a folder with another user's Python modules no script runs them, nor does a suite.
+planted_python() {
+    need python3
+    local his=$CHECK_LOG.his top=${TEST_DIR%/*} name status
+    rm -rf "$his"* && mkdir -p "$his" "$his.cache" && cd "$his" || fail "mkdir: status $?"
+    for name in venv pip ensurepip; do
+        echo "open('$his.ran', 'w')" >$name.py
+    done
+    for name in portable.sh 'release.sh --have .'; do
+        status=0
+        # shellcheck disable=SC2086
+        env -u SRD_ZIG PIP_NO_INDEX=1 "XDG_CACHE_HOME=$his.cache" "$top/contrib/package/"$name \
+            --dir "$his.out" || status=$?
+        [ $status = 77 ] || fail "$name: status $status"
+    done
+    [ ! -e "$his.ran" ] || fail "his module ran"
+    [ "$("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" quick "$his.log" pwd)" = "$top" ] ||
+        fail "a suite runs in his folder"
+}
+
 # Outputs in folders of another user and of all; files of the user's own are
 # written to there.
 planted_outputs() {

@@ -296,6 +296,7 @@ suite_ran() {
 }
 
 suite_environment() {
+    cd "$TEST_DIR/.." || exit 1 # Python would run modules of the folder it is called in
     SUITE_SCRIPT=$TEST_DIR/suite_$SUITE.sh
     SUITE_LOGS=$BUILD/logs/$SUITE
     EFASIM=${SUITE_PROGRAMS:-$BUILD/bin}/efasim

@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 #
 # The common part of quickstart.sh and test.sh: messages, and steps that show how long
-# they take. Sourced; the caller sets program=NAME and top=TREE first.
+# they take. Sourced; the caller sets program=NAME and top=TREE first. They call Python
+# with -I: it would run modules of the folder that it is called in, which may be others'.
 
 say() {
     printf '== %s\n' "$*"

@@ -23,7 +23,7 @@ cache=$srd_cache/python
 
 # version_of ENVIRONMENT PACKAGE
 version_of() {
-    "$cache/$1/bin/python" -c 'import importlib.metadata as m, sys
+    "$cache/$1/bin/python" -I -c 'import importlib.metadata as m, sys
 print(m.version(sys.argv[1]))' "$2" || die "$1 has no $2"
 }
 
@@ -60,7 +60,7 @@ row() {
 wheel_of() {
     local tmp status=0
     tmp=$(mktemp -d) || die "no folder for pip"
-    "$cache/ucxx/bin/python" -m pip download -q --no-deps --retries 1 \
+    "$cache/ucxx/bin/python" -I -m pip download -q --no-deps --retries 1 \
         --only-binary=:all: -d "$tmp" "$1" 2>&1 || status=$?
     rm -rf "$tmp"
     return $status

@@ -57,8 +57,8 @@ find_zig() {
     flock 9
     if [ ! -e "$venv/made" ]; then
         rm -rf "$venv"
-        if ! python3 -m venv "$venv" >"$log" 2>&1 ||
-            ! "$venv/bin/python" -m pip install -q --only-binary=:all: \
+        if ! python3 -I -m venv "$venv" >"$log" 2>&1 ||
+            ! "$venv/bin/python" -I -m pip install -q --only-binary=:all: \
                 --retries 1 "$ZIG" >>"$log" 2>&1; then
             warn "$ZIG cannot be had from PyPI: $(grep . "$log" | tail -n 1)" \
                 "(SRD_ZIG=/path/to/zig names one that is here)"
@@ -67,7 +67,7 @@ find_zig() {
         touch "$venv/made"
     fi
     exec 9>&-
-    zig=$("$venv/bin/python" -c 'import os, ziglang
+    zig=$("$venv/bin/python" -I -c 'import os, ziglang
 print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))') || exit 1
 }
 

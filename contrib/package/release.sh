@@ -40,7 +40,7 @@ tools() {
         python3:python3; do
         command -v "${tool%:*}" >/dev/null || missing="$missing ${tool#*:}"
     done
-    python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+    python3 -I -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
     [ -z "$missing" ] || die "missing:$missing (apt-get install$missing)"
 }
 
@@ -49,7 +49,7 @@ find_spdx() {
     local venv=$cache/${SPDX_TOOLS/==/-}
     if [ ! -e "$venv/made" ]; then
         rm -rf "$venv"
-        if ! python3 -m venv "$venv" || ! "$venv/bin/python" -m pip install -q \
+        if ! python3 -I -m venv "$venv" || ! "$venv/bin/python" -I -m pip install -q \
             --retries 1 "$SPDX_TOOLS" >&2; then
             warn "$SPDX_TOOLS cannot be had from PyPI"
             exit "$SKIPPED"
