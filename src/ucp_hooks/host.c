@@ -15,7 +15,9 @@ enum {
     HOST_LINE_MAX           = 1024,
     HOST_FILE_LINE_MAX      = 256,
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
-    HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
+    /* mapped: whatever was there has gone, told or not (dlclose) */
+    HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_VM_MAPPED |
+                              UCM_EVENT_MEM_TYPE_FREE,
     HOST_TOPO_NAME_PRIORITY = 10
 };
 
@@ -151,7 +153,7 @@ static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
 
     if (type == UCM_EVENT_MEM_TYPE_FREE) {
         watch->cb(event->mem_type.address, event->mem_type.size, watch->arg);
-    } else {
+    } else { /* vm_mapped is the same */
         watch->cb(event->vm_unmapped.address, event->vm_unmapped.size,
                   watch->arg);
     }

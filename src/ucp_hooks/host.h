@@ -168,10 +168,10 @@ time_t ucx_host_seconds(void);
 
 /*
  * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
- * MADV_DONTNEED and the like) or a GPU's is freed, in the thread that does it:
- * a cache must stop handing out registrations that touch the range. @cb must
- * not allocate, free or unmap memory, and may take only locks under which
- * nobody else does.
+ * MADV_DONTNEED and the like) or a GPU's is freed, and after other memory came
+ * to its place, in the thread that does it: a cache must stop handing out
+ * registrations that touch the range. @cb must not allocate, free or unmap
+ * memory, and may take only locks under which nobody else does.
  *   UCS_OK               events will be delivered
  *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS
  *                        =n): nothing may be cached

@@ -13,6 +13,8 @@
 #include <memory>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <utility>
 
 extern "C" {
@@ -221,6 +223,12 @@ TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
                                 static_cast<char *>(memory) + (64 << 20));
             return (away != MAP_FAILED) && (again() == memory) &&
                    (munmap(away, length) == 0);
+        }},
+        {"what UCX does not see, as in dlclose", [&] {
+            return (syscall(SYS_munmap, memory, length) == 0) &&
+                   (mmap(memory, length, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+                         0) == memory);
         }},
         {"madvise", [&] {
             return madvise(memory, length, MADV_DONTNEED) == 0;
