@@ -144,7 +144,7 @@ def plot(data, path):
 
 
 def python_says(options, text):
-    done = subprocess.run([options.python, "-c", text], capture_output=True,
+    done = subprocess.run([options.python, "-I", "-c", text], capture_output=True,
                           text=True, check=False)
     if done.returncode:
         sys.exit(f"kv.py: {options.python} has no NIXL: suite python makes an "

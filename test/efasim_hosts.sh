@@ -228,22 +228,20 @@ planted_cache() {
     [ "$out" = 0022 ] || fail "under umask 000 others may write to what is made there"
 }
 
-# In a folder with another user's Python modules no script runs them, nor does a suite.
+# In a folder with another user's Python modules portable.sh runs none of
+# them, nor does a suite; of all scripts none calls Python so that it would.
 planted_python() {
     need python3
-    local his=$CHECK_LOG.his top=${TEST_DIR%/*} name status
+    local his=$CHECK_LOG.his top=${TEST_DIR%/*} name status=0
     rm -rf "$his"* && mkdir -p "$his" "$his.cache" && cd "$his" || fail "mkdir: status $?"
-    for name in venv pip ensurepip; do
+    for name in venv pip; do
         echo "open('$his.ran', 'w')" >$name.py
     done
-    for name in portable.sh 'release.sh --have .'; do
-        status=0
-        # shellcheck disable=SC2086
-        env -u SRD_ZIG PIP_NO_INDEX=1 "XDG_CACHE_HOME=$his.cache" "$top/contrib/package/"$name \
-            --dir "$his.out" || status=$?
-        [ $status = 77 ] || fail "$name: status $status"
-    done
+    env -u SRD_ZIG PIP_NO_INDEX=1 "XDG_CACHE_HOME=$his.cache" \
+        "$top/contrib/package/portable.sh" --dir "$his.out" || status=$?
+    [ $status = 77 ] || fail "portable.sh: status $status"
     [ ! -e "$his.ran" ] || fail "his module ran"
+    ! grep -rnE 'python3?[",]* "?-[cm]' "$top/bench" "$top"/contrib/*/*.sh || fail "without -I"
     [ "$("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" quick "$his.log" pwd)" = "$top" ] ||
         fail "a suite runs in his folder"
 }

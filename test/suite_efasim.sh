@@ -570,7 +570,7 @@ suite_run() {
     check planted 30 planted
     check planted_outputs 30 planted_outputs
     check planted_cache 20 planted_cache
-    check planted_python 60 planted_python
+    check planted_python 30 planted_python
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }
