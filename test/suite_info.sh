@@ -436,6 +436,9 @@ open_mpi() {
     echo 'pml_ucx_devices = mlx5_0:1' >"$DIR/home/.openmpi/mca-params.conf"
     inside : --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml_ucx_devices=mlx5_0:1'
+    echo $'pml = ob1\e[2J' >"$DIR/home/.openmpi/mca-params.conf" # a terminal's command
+    inside : --sysroot="$DIR/root"
+    verdict warn 'Open MPI' 'pml=ob1\?\[2J'
 }
 
 # json OPTION... : KEY...: with --json - nothing but JSON, which has these keys.

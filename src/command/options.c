@@ -35,20 +35,24 @@ const char *options_program(void)
     return options_name;
 }
 
+void options_clean(char *line)
+{
+    for (; *line != '\0'; ++line) {
+        if (iscntrl((unsigned char)*line)) {
+            *line = '?';
+        }
+    }
+}
+
 void options_error(const char *fmt, ...)
 {
     char line[OPTIONS_ERROR];
-    char *at;
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
-    for (at = line; *at != '\0'; ++at) {
-        if (iscntrl((unsigned char)*at)) {
-            *at = '?'; /* of a file, or its name, which may be another user's */
-        }
-    }
+    options_clean(line);
     fprintf(stderr, "%s: %s\n", options_name, line);
 }
 

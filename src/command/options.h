@@ -56,6 +56,9 @@ int options_number(const char *label, const char *text, uint64_t min,
 
 /* The first word of the program, and a line of it on stderr. */
 const char *options_program(void);
+/* Masks in a line whatever a terminal may take for a command: it has words of a
+ * file, or its name, which may be another user's. */
+void options_clean(char *line);
 void options_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

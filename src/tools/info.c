@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "info.h"
 
+#include <command/options.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ void info_report(info_t *info, info_level_t level, const char *name,
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
+    options_clean(text);
     printf("%-4s  %-14s %s\n", words[level], name, text);
     if (remedy != NULL) {
         printf("      %-14s remedy: %s\n", "", remedy);

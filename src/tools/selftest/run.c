@@ -290,7 +290,7 @@ int st_run(info_t *info, const st_run_args_t *args)
         if (info->verbs != NULL) {
             efa_device_explain_none(why, sizeof(why));
         }
-        fprintf(stderr, "srd_info: no self-test: %s\n", why);
+        options_error("no self-test: %s", why);
         return 1;
     }
     name = (name != NULL) ? name : info->devices[0];
