@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/matrix/system.sh
 . "$TEST_DIR/matrix/system.sh"
+# shellcheck source=test/matrix/fabtests.sh
+. "$TEST_DIR/matrix/fabtests.sh"
 # shellcheck source=test/matrix/soak.sh
 . "$TEST_DIR/matrix/soak.sh"
 set -u
@@ -266,6 +268,21 @@ writes() {
     "$@" ib_write_bw 30 perftest_write ib_write_bw SRD 1048576 200
 }
 
+# libfabric's tests; in CI a ninth of them in each of the nine ways.
+fabtests_ways() {
+    local device option part=0 parts=9
+    CHECKS='' check fabtests_made 900 fabtests_made
+    for device in efa1 efa2 efa3; do
+        for option in '' --eager '--reorder 0.3'; do
+            full && parts=1 part=0
+            # shellcheck disable=SC2086 # one word each
+            check "fabtests_$device${option:+_${option//[- 0.3]/}}" $((1800 / parts)) \
+                fabtests_in $part $parts "$device" $option
+            part=$((part + 1))
+        done
+    done
+}
+
 suite_run() {
     local release releases='13'
     clients here
@@ -279,6 +296,7 @@ suite_run() {
         clients there "$release"
         [ "$release" = 12 ] || writes there "$release"
     done
+    fabtests_ways
     if full; then
         check soak 2100 soak 1800
     else

@@ -37,10 +37,9 @@ suite_budget() {
     ci:python) budget=900 ;;
     ci:efasim | ci:fuzz) budget=180 ;;
     ci:sim | ci:mpi) budget=240 ;;
-    ci:efasim-clients) budget=300 ;;
     ci:ucp) budget=540 ;;
     ci:portable) budget=900 ;;
-    ci:tidy | ci:matrix) budget=420 ;;
+    ci:tidy | ci:matrix | ci:efasim-clients) budget=420 ;;
     ci:*) budget=600 ;;
     full:sim | full:matrix | full:efasim-clients | full:python) budget=5400 ;;
     *) budget=3600 ;;

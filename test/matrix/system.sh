@@ -13,10 +13,12 @@ system_made() {
 }
 
 # in_system RELEASE SUITE FUNCTION [ARG...]: a function of suite SUITE, as one
-# of its checks would call it, there.
+# of its checks would call it, there, with what SYSTEM_BINDS asks for.
+SYSTEM_BINDS=()
 in_system() {
     local release=$1 suite=$2
     shift 2
-    exec "$CHROOT" --bind "$BUILD" "$release" -- "$TEST_DIR/suite_$suite.sh" \
-        --call "$suite" "$BUILD" "$PROFILE" "$CHECK_LOG" "$@"
+    exec "$CHROOT" --bind "$BUILD" "${SYSTEM_BINDS[@]}" "$release" -- \
+        "$TEST_DIR/suite_$suite.sh" --call "$suite" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" "$@"
 }
