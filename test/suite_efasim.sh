@@ -524,7 +524,7 @@ suite_run() {
     ci && check verbs_write_efa2 60 newer_check 13 'Write.*:ud*' efa2
     ci && check verbs_write_efa3 60 newer_check sid 'Write.*:Data.*:ud.*' efa3
     ci && check verbs_newer_efa2 60 newer_check sid 'Newer.*cq*' efa2
-    ci && check verbs_newer_efa3 60 newer_check sid 'Newer.*:Counters.*' efa3 --ic-id 5
+    ci && check verbs_newer_efa4 60 newer_check sid 'Newer.*:Counters.*' efa4 --ic-id 5
     ci && check verbs_direct 60 newer_check sid 'Direct.*' efa2
     check verbs_rails 120 verbs_check 'rails.*' --devices 4
     check verbs_control 30 verbs_check 'control.*'

@@ -533,7 +533,7 @@ suite_run() {
     check deploy_slurm 120 deploy_slurm
     check deploy_container 120 deploy_container
     check deploy_kubernetes 30 deploy_kubernetes
-    check newest 40 newer sid none --device efa3
+    check newest 40 newer sid none --device efa4
     check write-placed 40 newer 13 write-placed --device efa2 --late write:3000
     check written-once 40 newer 13 written-once --device efa2 --write-again-us 2000
     check mr-pages-few 40 newer 13 registration --device efa2 --mr-pages 65536

@@ -38,6 +38,7 @@ the cache, some 500 MB to download, a few minutes.
                      (--function says how many): another efapci serves them
   --file FILE        is there, too, as /srd/NAME
   --keep DIR         leave kernel.log and efapci.log there
+  --next             Debian experimental's kernel, where that is a newer one
 
 The status is COMMAND's; 120: the kernel has warned, or the machine has not come
 to its end; $SKIPPED: the machine cannot be had here (a line says why).
@@ -49,11 +50,12 @@ skip() {
     exit "$SKIPPED"
 }
 
-build=$top/build functions=() options=() files=() keep='' sockets='' make=no
+build=$top/build functions=() options=() files=() keep='' sockets='' make=no kernel=sid
 while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$(realpath "$2") && shift || exit 1 ;;
     --make) make=yes ;;
+    --next) kernel=experimental ;;
     --function) functions+=("$2") && shift ;;
     --efapci) options+=("$2") && shift ;;
     --sockets) sockets=$(cd "$2" && pwd -P) && shift || exit 1 ;;
@@ -82,7 +84,7 @@ mkdir -p "$store" || exit 1
 parts() {
     local made
     "$chroot" sid && "$chroot" --vm sid || return
-    made=$("$chroot" --vm sid -- cat /vm/version &&
+    made=$("$chroot" --vm sid -- sh -c 'cat /vm/*/version' &&
         "$chroot" sid -- sh -c 'cksum </var/lib/dpkg/status' &&
         cksum <"$top/test/kernel/guest_image.py") || return
     [ "$made" != "$(cat "$store/made" 2>/dev/null)" ] || return 0
@@ -103,6 +105,7 @@ exec 9>&-
 [ "$status" != "$SKIPPED" ] || exit "$SKIPPED"
 [ "$status" = 0 ] || die "the guest's parts could not be made"
 [ $make = no ] || exit 0
+[ -e "$store/vm/$kernel/vmlinuz" ] || skip "Debian experimental has no newer kernel now"
 
 # A program of the caller's comes along; one that was built here is there.
 case $1 in
@@ -146,7 +149,7 @@ for name in bin lib sbin test bench; do
 done
 python3 "$top/test/kernel/guest_image.py" "$work/own" \
     "/init=$top/test/kernel/guest_init.sh" "/srd/command=$work/command" \
-    "/srd/modules=$store/vm/modules" "${files[@]}" ||
+    "/srd/modules=$store/vm/$kernel/modules" "${files[@]}" ||
     die "cannot make the guest's archive"
 cat "$store/system" "$work/own" >"$work/initrd" || exit 1
 
@@ -185,7 +188,7 @@ binds=(--bind "$store")
     -M q35,memory-backend=mem -accel tcg,thread=multi \
     -object memory-backend-memfd,id=mem,size=2G,share=on -m 2G \
     -cpu max,la57=off -smp 2 -nodefaults -display none -no-reboot \
-    -kernel "$store/vm/vmlinuz" -initrd "$work/initrd" \
+    -kernel "$store/vm/$kernel/vmlinuz" -initrd "$work/initrd" \
     -append "$kernel_options" \
     -serial "file:$work/kernel.log" -device virtio-serial-pci \
     -chardev "file,id=out,path=$work/out" -device virtconsole,chardev=out \

@@ -70,7 +70,7 @@ static void device_speed(uint64_t gbps, uint32_t *speed, uint8_t *width)
 
 int drv_device_port_speed(struct drv_cmd *cmd)
 {
-    uint64_t speed = cmd->ctx->dev->sim->knobs.port_gbps * 10;
+    uint64_t speed = sim_profile_gbps(cmd->ctx->dev->sim) * 10;
     uint32_t number;
 
     if (drv_attr_in(cmd, DRV_PORT_SPEED_NUMBER, &number, sizeof(number), 1) ||
@@ -102,7 +102,7 @@ int drv_device_port(struct drv_cmd *cmd)
     port->pkey_tbl_len = 1;
     port->lmc          = 1;
     port->max_vl_num   = 1;
-    device_speed(cmd->ctx->dev->sim->knobs.port_gbps, &speed,
+    device_speed(sim_profile_gbps(cmd->ctx->dev->sim), &speed,
                  &port->active_width);
     port->active_speed = (speed > 128) ? 128 : speed;
     memcpy((uint8_t*)&resp + DRV_PORT_SPEED_EX, &speed, sizeof(speed));
@@ -207,7 +207,7 @@ static void device_base(const struct drv_dev *dev,
     base->vendor_part_id = dev->sim->profile->pci_device;
     base->hw_ver         = dev->sim->profile->pci_device;
     base->max_qp         = SIM_MAX_QP;
-    base->max_qp_wr      = SIM_MAX_SQ_WR;
+    base->max_qp_wr      = dev->sim->profile->sq_wr;
     base->max_sge        = SIM_MAX_SQ_SGE;
     base->max_sge_rd     = SIM_MAX_RDMA_SGE;
     base->max_cq         = SIM_MAX_CQ;
@@ -232,7 +232,7 @@ static int device_query(struct drv_cmd *cmd, int extended)
         return 0;
     }
 
-    efa.max_sq_wr     = SIM_MAX_SQ_WR;
+    efa.max_sq_wr     = cmd->ctx->dev->sim->profile->sq_wr;
     efa.max_rq_wr     = SIM_MAX_RQ_WR;
     efa.max_sq_sge    = SIM_MAX_SQ_SGE;
     efa.max_rq_sge    = SIM_MAX_RQ_SGE;

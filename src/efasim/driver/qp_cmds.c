@@ -53,7 +53,7 @@ static uint16_t qp_sq_stride(const struct sim_profile *profile,
 static int qp_check_caps(const struct sim_profile *profile,
                          const struct ib_uverbs_qp_cap *cap)
 {
-    return ((cap->max_send_wr > SIM_MAX_SQ_WR) ||
+    return ((cap->max_send_wr > profile->sq_wr) ||
             (cap->max_recv_wr > SIM_MAX_RQ_WR) ||
             (cap->max_send_sge > SIM_MAX_SQ_SGE) ||
             (cap->max_recv_sge > SIM_MAX_RQ_SGE) ||

@@ -14,10 +14,11 @@
 #define CAPS_FOURTH (CAPS_THIRD | SIM_CAP_REQ_ID_64 | SIM_CAP_COMP_CNTR)
 
 static const struct sim_profile profiles[SIM_PROFILES] = {
-    { "efa0", 0xefa0, CAPS_FIRST,  IO_TX_INLINE_SMALL, 2 },
-    { "efa1", 0xefa1, CAPS_SECOND, IO_TX_INLINE_SMALL, 1 },
-    { "efa2", 0xefa2, CAPS_THIRD,  IO_TX_INLINE_SMALL, 1 },
-    { "efa3", 0xefa3, CAPS_FOURTH, IO_TX_INLINE_LARGE, 1 },
+    { "efa0", 0xefa0, CAPS_FIRST,  IO_TX_INLINE_SMALL, 2, SIM_MAX_SQ_WR, 100 },
+    { "efa1", 0xefa1, CAPS_SECOND, IO_TX_INLINE_SMALL, 1, SIM_MAX_SQ_WR, 100 },
+    { "efa2", 0xefa2, CAPS_THIRD,  IO_TX_INLINE_SMALL, 1, SIM_MAX_SQ_WR, 100 },
+    { "efa3", 0xefa3, CAPS_FOURTH, IO_TX_INLINE_LARGE, 1, SIM_MAX_SQ_WR, 100 },
+    { "efa4", 0xefa4, CAPS_FOURTH, IO_TX_INLINE_LARGE, 1, 2048, 800 },
 };
 
 const struct sim_profile *sim_profile_get(unsigned number)
@@ -51,6 +52,11 @@ uint32_t sim_profile_caps(const struct sim_dev *dev)
                             SIM_CAP_UNSOLICITED_WRITE);
     }
     return caps;
+}
+
+unsigned sim_profile_gbps(const struct sim_dev *dev)
+{
+    return dev->knobs.port_gbps ? dev->knobs.port_gbps : dev->profile->gbps;
 }
 
 unsigned sim_profile_sub_cqs(const struct sim_dev *dev)

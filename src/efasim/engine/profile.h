@@ -31,10 +31,12 @@ struct sim_profile {
     uint32_t    caps;          /* SIM_CAP_ */
     uint16_t    inline_bytes;  /* with 128 B work requests, if it has them */
     uint16_t    sub_cqs;       /* rings that one CQ is made of */
+    uint16_t    sq_wr;         /* requests of a send queue, at most */
+    uint16_t    gbps;          /* speed of the port */
 };
 
 enum {
-    SIM_PROFILES        = 4,
+    SIM_PROFILES        = 5,
     SIM_PROFILE_DEFAULT = 2,   /* efa1 */
 };
 
@@ -48,6 +50,9 @@ struct sim_dev;
 
 /* The device's capabilities, less what a knob takes away. */
 uint32_t sim_profile_caps(const struct sim_dev *dev);
+
+/* The speed that is told of the port, in Gb/s. */
+unsigned sim_profile_gbps(const struct sim_dev *dev);
 
 /* Rings that a completion queue is made of. */
 unsigned sim_profile_sub_cqs(const struct sim_dev *dev);

@@ -114,7 +114,8 @@ struct pci_buffer {
 struct pci_cmd_create_qp {
     uint16_t pd;
     uint8_t  type;      /* 1 UD, 2 SRD */
-    uint8_t  flags;     /* 2 unsolicited writes; 0 and 1: virtual rings */
+    uint8_t  flags;     /* 2 unsolicited writes, 3 64-bit request ids; 0 and 1:
+                           virtual rings */
     uint64_t sq_base, rq_base;
     uint32_t send_cq, recv_cq;
     uint32_t sq_lkey, rq_lkey;
@@ -206,7 +207,8 @@ enum {
 
 struct pci_cmd_create_cq {
     uint8_t  caps1;     /* 5 events, 6 virtual */
-    uint8_t  caps2;     /* 4:0 words of an entry, 5 source address */
+    uint8_t  caps2;     /* 4:0 words of an entry, 5 source address, 6 64-bit
+                           request ids */
     uint16_t depth;     /* of a sub-CQ; 0 is 65536 */
     uint16_t eq, mbz;
     uint32_t base_lo, base_hi;

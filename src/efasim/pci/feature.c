@@ -14,7 +14,6 @@
 
 enum {
     FEATURE_DB_BAR = 4,
-    FEATURE_GBPS   = 100, /* of the port, as efasim's says: EDR, 4X (ours) */
 };
 
 static uint32_t feature_caps(const struct pci_func *func)
@@ -25,6 +24,7 @@ static uint32_t feature_caps(const struct pci_func *func)
         { SIM_CAP_DATA_POLLING_128,  1 << 2 },
         { SIM_CAP_RDMA_WRITE,        1 << 3 },
         { SIM_CAP_UNSOLICITED_WRITE, 1 << 4 },
+        { SIM_CAP_REQ_ID_64,         1 << 10 },
     };
     uint32_t bits = 0;
     unsigned i;
@@ -55,7 +55,7 @@ static void feature_device(const struct pci_func *func,
         .max_rdma       = (sim_profile_caps(func->sim) & SIM_CAP_RDMA_READ) ?
                           func->knobs.max_rdma : 0,
         .guid           = guid,
-        .gbps           = FEATURE_GBPS,
+        .gbps           = sim_profile_gbps(func->sim),
     };
 }
 
@@ -64,7 +64,7 @@ static void feature_queue(const struct pci_func *func,
 {
     resp->queue = (struct pci_feature_queue){
         .max_qp       = SIM_MAX_QP,
-        .max_sq       = SIM_MAX_SQ_WR,
+        .max_sq       = func->sim->profile->sq_wr,
         .inline_bytes = IO_TX_INLINE_SMALL,
         .max_rq       = SIM_MAX_RQ_WR,
         .max_cq       = SIM_MAX_CQ,

@@ -114,7 +114,7 @@ static int main_parse(struct main_state *state, int argc, char **argv)
     const options_t command = {
         .program = "efapci",
         .usage   = "[OPTION]... GENERATION:SOCKET...",
-        .about   = "Emulates EFA devices of a GENERATION (efa0 to efa3) for "
+        .about   = "Emulates EFA devices of a GENERATION (efa0 to efa4) for "
                    "virtual machines. Each is\na PCI function that a QEMU "
                    "(10.1 or newer, device vfio-user-pci) attaches by\n"
                    "SOCKET, a path that efapci makes; in a plan the first is "

@@ -11,6 +11,7 @@ enum {
     QP_TYPE_SRD        = 2,
     QP_FLAG_VIRTUAL    = 3, /* bits of both rings */
     QP_FLAG_UNSOLICITED = 4,
+    QP_FLAG_REQ_ID_64  = 8,
 };
 
 /* A free handle, as long unused as possible: a process may still have the
@@ -48,13 +49,12 @@ static int qp_is_pow2_or_0(uint32_t n)
 static int qp_check(const struct pci_func *func,
                     const struct pci_cmd_create_qp *req)
 {
-    uint32_t known    = QP_FLAG_UNSOLICITED;
+    uint32_t caps     = sim_profile_caps(func->sim), known = 0;
     uint32_t sq_depth = req->sq_bytes / qp_stride(func, req);
     uint32_t rq_depth = req->rq_bytes / sizeof(struct io_rx_desc);
 
-    if (!(sim_profile_caps(func->sim) & SIM_CAP_UNSOLICITED_WRITE)) {
-        known = 0;
-    }
+    known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ? QP_FLAG_UNSOLICITED : 0;
+    known |= (caps & SIM_CAP_REQ_ID_64) ? QP_FLAG_REQ_ID_64 : 0;
     return (((req->type != QP_TYPE_UD) && (req->type != QP_TYPE_SRD)) ||
             (req->flags & ~known) || (req->sq_bytes > PCI_LLQ_BYTES) ||
             (rq_depth > SIM_MAX_RQ_WR) || !qp_is_pow2_or_0(sq_depth) ||
@@ -107,6 +107,7 @@ PCI_HANDLER(pci_qp_create)
     attr.rq_db       = &entry->rq_db;
     attr.ud          = (req.type == QP_TYPE_UD);
     attr.unsolicited = !!(req.flags & QP_FLAG_UNSOLICITED);
+    attr.req_id_64   = !!(req.flags & QP_FLAG_REQ_ID_64);
     if (attr.rq_depth > 0) {
         attr.rq_ring = pci_guest_hold(&func->guest, req.rq_base,
                                       (size_t)attr.rq_depth *

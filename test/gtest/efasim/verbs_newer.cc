@@ -319,3 +319,27 @@ TEST(Newer, interconnect_of_a_registration)
     EXPECT_EQ(want, attr.read_ic);
     EXPECT_EQ(want, attr.rdma_recv_ic);
 }
+
+/* --device efa4 */
+TEST(Newer, queues_and_port_of_efa4)
+{
+    auto query = symbol<int (*)(ibv_context*, uint32_t, uint64_t*)>(
+            "ibv_query_port_speed");
+    Device dev;
+    ibv_device_attr attr  = {};
+    efadv_device_attr efa = {};
+    uint64_t speed        = 0; /* in 100 Mb/s */
+    QpParams deep;
+
+    ASSERT_EQ(0, ibv_query_device(dev.ctx, &attr));
+    if (attr.vendor_part_id != 0xefa4) {
+        GTEST_SKIP() << "another generation";
+    }
+    ASSERT_EQ(0, efadv_query_device(dev.ctx, &efa, sizeof(efa)));
+    EXPECT_EQ(2048u, efa.max_sq_wr);
+    EXPECT_EQ(2048, attr.max_qp_wr);
+    ASSERT_EQ(0, query(dev.ctx, 1, &speed));
+    EXPECT_EQ(8000u, speed);
+    deep.send_wr = 2048;
+    Qp qp(dev, deep);
+}
