@@ -58,6 +58,27 @@ verbs_check() {
     tests_ran
 }
 
+# pages_64k: device and transport where pages have 64 kB, as on some of aarch64: queues
+# are mapped, buffers registered, sent and read. (UCX cannot hook mmap() there, as it
+# writes to pages of the programs that are mapped by the kernel, so of 4 kB.)
+pages_64k() {
+    local shim=$CHECK_LOG.so large
+    need cc ib_send_bw ucx_perftest
+    need_perftest
+    cc -shared -fPIC -o "$shim" "$TEST_DIR/apps/pages_64k.c" || fail "cc: status $?"
+    # shellcheck disable=SC2016 # by the shell in there
+    large=(bash -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$shim")
+    [ "$("${large[@]}" getconf PAGESIZE)" = 65536 ] || fail "pages are as ever"
+    local send=("${large[@]}" ib_send_bw -c SRD -F -x 0 -p @PORT@ -s 8192 -n 1000)
+    two_nodes -- "${send[@]}" -- "${send[@]}" 127.0.0.1 || exit
+    at_least sent "$(stat_payload "$STAT")" 8192000
+    export UCX_TLS=srd UCX_MEM_MMAP_HOOK_MODE=none
+    rendezvous
+    local ucx=("${large[@]}" "${PERFTEST[@]}" -p @PORT@)
+    two_nodes -- "${ucx[@]}" -- "${ucx[@]}" -t tag_bw -s 1000000 -n 20 127.0.0.1 || exit
+    at_least read "$(stat_sum "$STAT" rdma_read_bytes)" 20000000
+}
+
 # newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: verbs_check of tests
 # that need a newer rdma-core than Debian 12's. They run here where ours is new
 # enough, or with the one in folder RDMA_CORE; else in the chroot of RELEASE.
@@ -511,6 +532,7 @@ suite_run() {
     at_once 2 # they wait, mostly; those below look at all fabrics
     check verbs_device 60 verbs_check \
         'device.*:ah.*:mr.*:counters.*'
+    check pages_64k 60 pages_64k
     check verbs_qp 60 verbs_check 'qp*:post.*'
     check verbs_data 60 verbs_check 'Data.*'
     check verbs_ud 60 verbs_check 'ud.*'

@@ -60,7 +60,7 @@ path; what COMMAND writes elsewhere is forgotten at its end.
   --remove    delete RELEASE from the cache
 
 Debian 12's UCX 1.13 stands in every newer release under $old_ucx_home/lib.
-Variables UCX_*, EFASIM_*, SRD_*, OMPI_*, FI_* reach COMMAND; others do not.
+Variables UCX_*, EFASIM_*, SRD_*, OMPI_*, FI_*, QEMU_* reach COMMAND; others do not.
 SRD_DEBIAN_MIRROR chooses the package mirror; default: this machine's own.
 The status is COMMAND's, or $SKIPPED if RELEASE cannot be had here (a line on
 standard error says why).
@@ -218,7 +218,7 @@ environment() {
     local name
     for name in $(compgen -e); do
         case $name in
-        UCX_* | EFASIM_* | SRD_* | OMPI_* | FI_* | TERM | *SAN_OPTIONS | \
+        UCX_* | EFASIM_* | SRD_* | OMPI_* | FI_* | QEMU_* | TERM | *SAN_OPTIONS | \
             CHECKS | SLOWNESS | SUITE_LOGS)
             printf '%s=%s\0' "$name" "${!name}"
             ;;

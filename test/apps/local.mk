@@ -55,6 +55,6 @@ EXTRA_DIST += test/apps/mpi_hang.c test/apps/mpi_check.c \
 CLEANFILES += test/mpi_check test/mpi_hang
 
 # Built by suites efasim and uct and contrib/ci/anyone.sh.
-EXTRA_DIST += test/apps/verbs_threads.c test/apps/refuse_ns.c \
+EXTRA_DIST += test/apps/verbs_threads.c test/apps/refuse_ns.c test/apps/pages_64k.c \
               test/apps/libefa_lies.c \
               test/apps/other_cpu.c

@@ -86,6 +86,14 @@ arm_gtest() {
     note "$(grep -o '^\[  PASSED  \].*' "$CHECK_LOG" | tail -n 1)"
 }
 
+# arm_64k PROGRAM [FILTER]: the same with pages of 64 kB. From 10 on, qemu-user has those
+# of this machine alone.
+arm_64k() {
+    [ "$(QEMU_PAGESIZE=65536 arm_run getconf PAGESIZE)" = 65536 ] ||
+        skip_here "this qemu has no other pages than this machine"
+    QEMU_PAGESIZE=65536 arm_run arm_gtest "$@"
+}
+
 arm_sim() {
     arm_is build/test/flow_sim
     "$ARM/build/test/flow_sim" --plan small --count "$1" --seed 1 || fail "status $?"

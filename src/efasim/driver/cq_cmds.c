@@ -79,7 +79,7 @@ static int cq_ext(const struct drv_cmd *cmd, size_t bytes,
     }
     if (drv_attr_in(cmd, DRV_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
         drv_attr_in(cmd, DRV_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
-        (length < ((bytes + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1)))) {
+        (length < drv_page_up(bytes))) {
         return -EINVAL;
     }
 
@@ -101,7 +101,7 @@ static int cq_make(struct drv_cmd *cmd, uint32_t depth,
     int ret;
 
     ret = cq_ext(cmd, bytes, &ext);
-    ret = ret ? ret : drv_regions_alloc(ctx, (size_t[]){ DRV_PAGE, bytes },
+    ret = ret ? ret : drv_regions_alloc(ctx, (size_t[]){ 1, bytes },
                                         ext.start ? 0 : 2, region);
     ret = ret ? ret : sim_cq_create(ctx->dev->sim, depth, req->entry_size,
                                     ext.start ? (uint8_t*)ext.addr :

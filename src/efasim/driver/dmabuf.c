@@ -6,6 +6,7 @@
  */
 #include "dmabuf.h"
 #include "gpu_fd.h"
+#include "region.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -75,7 +76,7 @@ int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
         return -EINVAL;
     }
 
-    first      = offset & ~(uint64_t)(DRV_PAGE - 1);
+    first      = drv_page_down(offset);
     map->size  = offset + length - first;
     map->start = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       first);
@@ -103,7 +104,7 @@ static int dmabuf_line_has(const char *line, uint64_t addr, uint64_t length)
 static int dmabuf_map_again(uint64_t addr, uint64_t length,
                             struct drv_mapping *map)
 {
-    uint64_t first = addr & ~(uint64_t)(DRV_PAGE - 1);
+    uint64_t first = drv_page_down(addr);
     void *again;
 
     map->size = addr + length - first;

@@ -8,6 +8,7 @@
 #include "efa_uapi.h"
 #include "pd_cmds.h"
 #include "privilege.h"
+#include "region.h"
 
 #include "efasim/fabric/process.h"
 
@@ -25,6 +26,7 @@
 
 #define MR_GPU_PAGE_SHIFT 16 /* the smallest of a GPU's */
 #define MR_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
+#define MR_PAGE_MOST      65536 /* bytes of a usual page, at most */
 
 /* Access that needs pages which can be written */
 #define MR_WRITING \
@@ -53,9 +55,7 @@ static int mr_check_access(const struct drv_dev *dev, uint32_t access)
 
 static uint64_t mr_page_span(uint64_t addr, uint64_t length)
 {
-    uint64_t first = addr & ~(uint64_t)(DRV_PAGE - 1);
-
-    return (addr + length - first + DRV_PAGE - 1) & ~(uint64_t)(DRV_PAGE - 1);
+    return drv_page_up(addr + length) - drv_page_down(addr);
 }
 
 /* The kernel pins the pages, so they must be there. mincore() says whether
@@ -63,12 +63,13 @@ static uint64_t mr_page_span(uint64_t addr, uint64_t length)
 int drv_mr_is_mapped(uint64_t addr, uint64_t span)
 {
     static unsigned char vec[1 << 16]; /* one byte per page; under the lock */
+    const uint64_t most = sizeof(vec) * drv_page();
     uint64_t at, step;
 
-    addr &= ~(uint64_t)(DRV_PAGE - 1);
+    addr = drv_page_down(addr);
     for (at = 0; at < span; at += step) {
         step = span - at;
-        step = (step < sizeof(vec) * DRV_PAGE) ? step : sizeof(vec) * DRV_PAGE;
+        step = (step < most) ? step : most;
         if (mincore((void*)(uintptr_t)(addr + at), step, vec) != 0) {
             return 0;
         }
@@ -114,12 +115,12 @@ static int mr_is_readable(uint64_t addr, uint64_t length)
  * Linux 5.14, and under qemu-user, nobody can say: then they can.) */
 static int mr_is_writable(uint64_t addr, uint64_t span)
 {
-    static char own[2 * DRV_PAGE];
-    uintptr_t page = ((uintptr_t)own + DRV_PAGE - 1) & ~(DRV_PAGE - 1ul);
+    static char own[2 * MR_PAGE_MOST];
+    uintptr_t page = drv_page_up((uintptr_t)own);
 
-    addr &= ~(uint64_t)(DRV_PAGE - 1);
-    return (madvise((void*)(uintptr_t)addr, span, MR_POPULATE_WRITE) == 0) ||
-           (madvise((void*)page, DRV_PAGE, MR_POPULATE_WRITE) != 0);
+    return (madvise((void*)(uintptr_t)drv_page_down(addr), span,
+                    MR_POPULATE_WRITE) == 0) ||
+           (madvise((void*)page, drv_page(), MR_POPULATE_WRITE) != 0);
 }
 
 /* Make the pages ready: 0; -EPERM, -ENOMEM: the limit of locked memory;
@@ -144,18 +145,18 @@ static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
            drv_gpu_map(req->start, req->length, map) : -EFAULT;
 }
 
-/* The pages in which the kernel has it: of 4 kB unless it says otherwise. (That
- * small ones may lie side by side is not known here.) */
+/* The pages in which the kernel has it: usual ones unless it says otherwise.
+ * (That small ones may lie side by side is not known here.) */
 static uint32_t mr_page_shift(const struct sim_knobs *knobs, uint64_t addr,
                               uint64_t span)
 {
-    unsigned long from, to, kb = 4;
+    unsigned long from, to, kb = drv_page() / 1024;
     char line[512];
     int is_it = 0;
     FILE *smaps;
 
-    if (span / DRV_PAGE <= knobs->mr_pages) {
-        return DRV_PAGE_SHIFT; /* few enough */
+    if (span / drv_page() <= knobs->mr_pages) {
+        return __builtin_ctzll(drv_page()); /* few enough */
     }
     smaps = fopen("/proc/self/smaps", "re");
     while ((smaps != NULL) && fgets(line, sizeof(line), smaps)) {
@@ -205,7 +206,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
         return ret;
     }
     if ((req.length == 0) || (req.start + req.length < req.start) ||
-        ((req.start & (DRV_PAGE - 1)) != (req.hca_va & (DRV_PAGE - 1)))) {
+        ((req.start ^ req.hca_va) & (drv_page() - 1))) {
         return -EINVAL;
     }
 
@@ -320,7 +321,7 @@ static int mr_dmabuf_request(const struct drv_cmd *cmd,
                         sizeof(req->iova), 8) ||
             drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
                         &req->access, sizeof(req->access), 4) ||
-            ((req->offset ^ req->iova) & (DRV_PAGE - 1))) ? -EINVAL : 0;
+            ((req->offset ^ req->iova) & (drv_page() - 1))) ? -EINVAL : 0;
 }
 
 int drv_mr_reg_dmabuf(struct drv_cmd *cmd)

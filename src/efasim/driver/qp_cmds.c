@@ -110,7 +110,7 @@ static int qp_make(struct drv_ctx *ctx,
                    const struct drv_efa_qp_in *req,
                    struct sim_qp_attr *attr, struct drv_qp **entry_p)
 {
-    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, DRV_PAGE };
+    const size_t sizes[] = { req->sq_ring_size, req->rq_ring_size, 1 };
     struct drv_region region[3] = { { 0 } }; /* in that order */
     struct drv_qp *entry;
     struct sim_qp *qp;

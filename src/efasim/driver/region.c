@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static size_t region_size(size_t size)
 {
-    size = (size + DRV_PAGE - 1) & ~(size_t)(DRV_PAGE - 1);
-    return size ? size : DRV_PAGE;
+    return drv_page_up(size ? size : 1);
 }
 
 int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,

@@ -4,6 +4,26 @@
 
 #include "state.h"
 
+#include <unistd.h>
+
+/* Bytes of a page of this machine, the driver's unit as the kernel's: 4 kB, or
+ * 16 or 64 kB on some of aarch64. */
+static inline uint64_t drv_page(void)
+{
+    return sysconf(_SC_PAGESIZE);
+}
+
+/* The page's begin, and the begin of the first page that is not before it. */
+static inline uint64_t drv_page_down(uint64_t addr)
+{
+    return addr & ~(drv_page() - 1);
+}
+
+static inline uint64_t drv_page_up(uint64_t addr)
+{
+    return drv_page_down(addr + drv_page() - 1);
+}
+
 /* Fresh zeroed pages, one region for each of `sizes`, one behind the other:
  * all, or none and a negative errno. */
 int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,

@@ -19,8 +19,6 @@
 
 enum {
     DRV_CONTEXTS = 1024, /* of a process; three files each */
-    DRV_PAGE_SHIFT = 12,
-    DRV_PAGE     = 1 << DRV_PAGE_SHIFT,
     DRV_HIGH_FD  = 500,
     DRV_CQS      = SIM_DEVICES * SIM_MAX_CQ, /* handles in a process */
     DRV_QPS      = SIM_DEVICES * SIM_MAX_QP,
