@@ -124,8 +124,8 @@ eager_zcopy() {
 mapped() {
     gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    gpu_pair "${HOW[@]}" -- --mapped --tests tag,am,get --min 16384 --max 1000000 \
-        --iters 5 --reuse 200 || exit 1
+    gpu_pair "${HOW[@]}" -- --mapped --tests tag,am,get --min 16384 \
+        --max "${MAPPED_MAX-1000000}" --iters 5 --reuse 200 || exit 1
     if [ "$GPU_MINOR" -ge 18 ]; then
         all_by rdma_read_bytes
     else
@@ -456,6 +456,9 @@ suite_run() {
     check mapped_1.17 40 mapped libucx-cu12 1.17.0.post1 dmabuf
     full && check mapped_1.18 40 mapped libucx-cu12 1.18.1 peer
     check mapped_dmabuf 40 mapped "${NEW[@]}" dmabuf
+    # messages over the ends of handles
+    UCX_CUDA_COPY_REG_WHOLE_ALLOC=off MAPPED_MAX=5000000 \
+        check mapped_handles 90 mapped "${NEW[@]}" dmabuf
     check injected 40 injected 4
     check rdma_write 60 rdma_write
     check large_32M 60 large 33554433

@@ -85,24 +85,30 @@ void *gpu_malloc_mapped(size_t size, int device)
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device},
                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle handle;
-    CUdeviceptr ptr;
+    CUdeviceptr ptr, at;
 
     size = mapped_size(size);
-    if (GPU_CALL(cuMemCreate, (CUmemGenericAllocationHandle*, size_t,
-                               const CUmemAllocationProp*, unsigned long long),
-                 &handle, size, &prop, 0) ||
-        GPU_CALL(cuMemAddressReserve, (CUdeviceptr*, size_t, size_t,
+    if (GPU_CALL(cuMemAddressReserve, (CUdeviceptr*, size_t, size_t,
                                        CUdeviceptr, unsigned long long),
-                 &ptr, size, 0, 0, 0) ||
-        GPU_CALL(cuMemMap, (CUdeviceptr, size_t, size_t,
-                            CUmemGenericAllocationHandle, unsigned long long),
-                 ptr, size, 0, handle, 0) ||
-        GPU_CALL(cuMemRelease, (CUmemGenericAllocationHandle), handle) ||
-        GPU_CALL(cuMemSetAccess, (CUdeviceptr, size_t, const CUmemAccessDesc*,
-                                  size_t), ptr, size, &access, 1)) {
+                 &ptr, size, 0, 0, 0)) {
         return NULL;
     }
-    return (void*)(uintptr_t)ptr;
+    for (at = ptr; at < ptr + size; at += GPU_MAPPED_BLOCK) {
+        if (GPU_CALL(cuMemCreate, (CUmemGenericAllocationHandle*, size_t,
+                                   const CUmemAllocationProp*,
+                                   unsigned long long),
+                     &handle, GPU_MAPPED_BLOCK, &prop, 0) ||
+            GPU_CALL(cuMemMap, (CUdeviceptr, size_t, size_t,
+                                CUmemGenericAllocationHandle,
+                                unsigned long long),
+                     at, GPU_MAPPED_BLOCK, 0, handle, 0) ||
+            GPU_CALL(cuMemRelease, (CUmemGenericAllocationHandle), handle)) {
+            return NULL;
+        }
+    }
+    return GPU_CALL(cuMemSetAccess, (CUdeviceptr, size_t,
+                                     const CUmemAccessDesc*, size_t),
+                    ptr, size, &access, 1) ? NULL : (void*)(uintptr_t)ptr;
 }
 
 int gpu_free_mapped(void *ptr, size_t size)

@@ -23,8 +23,8 @@ int gpu_open(int index);
 void *gpu_malloc(size_t size);
 int   gpu_free(void *ptr);
 
-/* The same that is mapped, as PyTorch's expandable segments and others do, of
- * whole blocks. */
+/* The same that is mapped, as PyTorch's expandable segments and others do, each
+ * block a handle of its own. */
 #define GPU_MAPPED_BLOCK (2ul << 20)
 void *gpu_malloc_mapped(size_t size, int device);
 int   gpu_free_mapped(void *ptr, size_t size);

@@ -32,25 +32,51 @@ static int dmabuf_is_one(int fd)
     return !strncmp(target, "/memfd:", 7) || !strncmp(target, "/dmabuf:", 8);
 }
 
-/* The descriptor and offset of the memory behind an emulated GPU's dma-buf; 0:
- * `fd` is none; -EINVAL: of memory that is gone, or shorter. */
-static int dmabuf_of_gpu(int *fd, uint64_t *offset, uint64_t length)
+/* Maps the parts of an emulated GPU's dma-buf. 1: done; 0: `fd` is no such one;
+ * -EINVAL: of memory that is gone, or shorter. */
+static int dmabuf_map_gpu(int fd, uint64_t offset, uint64_t length,
+                          struct drv_mapping *map)
 {
-    struct gpu_fd_dmabuf head = { 0 };
+    uint64_t first = drv_page_down(offset), end = offset + length, at = 0, from;
+    struct gpu_fd_dmabuf part = { 0 };
+    off_t next                = 0;
     struct stat st;
+    size_t size;
 
-    if ((pread(*fd, &head, sizeof(head), 0) != sizeof(head)) ||
-        (head.magic != GPU_FD_MAGIC)) {
+    for (; (pread(fd, &part, sizeof(part), next) == sizeof(part)) &&
+           (part.magic == GPU_FD_MAGIC) && (at < end);
+         at += part.length, next += sizeof(part)) {
+        if (at + part.length <= first) {
+            continue;
+        }
+        if (map->start == NULL) {
+            map->size  = end - first;
+            map->start = mmap(NULL, map->size, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (map->start == MAP_FAILED) {
+                map->start = NULL;
+                return -errno;
+            }
+            map->addr = (uintptr_t)map->start + (offset - first);
+        }
+        from = (at < first) ? first : at;
+        size = ((at + part.length < end) ? at + part.length : end) - from;
+        if ((fstat(part.fd, &st) != 0) || (st.st_ino != part.inode) ||
+            ((uint64_t)st.st_size < part.offset + (from - at) + size) ||
+            (mmap((uint8_t*)map->start + (from - first), size,
+                  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, part.fd,
+                  part.offset + (from - at)) == MAP_FAILED)) {
+            break;
+        }
+    }
+    if ((next == 0) && (map->start == NULL)) {
         return 0;
     }
-    if ((fstat(head.fd, &st) != 0) || (st.st_ino != head.inode) ||
-        (*offset > head.length) || (length > head.length - *offset)) {
-        return -EINVAL;
+    if (at >= end) {
+        return 1;
     }
-
-    *fd      = head.fd;
-    *offset += head.offset;
-    return 0;
+    drv_dmabuf_unmap(map);
+    return -EINVAL;
 }
 
 int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
@@ -67,11 +93,10 @@ int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
         (offset + length < offset)) {
         return -EINVAL;
     }
-    ret = dmabuf_of_gpu(&fd, &offset, length);
+    ret = dmabuf_map_gpu(fd, offset, length, map);
     if (ret != 0) {
-        return ret;
+        return (ret < 0) ? ret : 0;
     }
-    end = lseek(fd, 0, SEEK_END);
     if ((uint64_t)end < offset + length) {
         return -EINVAL;
     }

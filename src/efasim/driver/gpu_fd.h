@@ -12,8 +12,9 @@
  * reach it maps it anew. */
 #define GPU_FD_MEMORY "efasim-gpu-memory"
 
-/* A dma-buf of a part of it. Such a descriptor begins where the part does, and
- * no memfd can do so: it holds a gpu_fd_dmabuf instead. */
+/* A dma-buf of parts of such memory, one behind the other: of a part of one
+ * allocation, or of addresses at which the program has mapped several. No memfd
+ * can begin inside another: it holds a gpu_fd_dmabuf for each part instead. */
 #define GPU_FD_DMABUF "efasim-gpu-dmabuf"
 
 #define GPU_FD_MAGIC 0x6670757562616d64ull

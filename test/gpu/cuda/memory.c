@@ -436,15 +436,33 @@ void gpu_count_copy(CUdeviceptr dst, CUdeviceptr src, size_t size)
     atomic_fetch_add(&gpu_copied[kind], size);
 }
 
+/* Bytes from `ptr` to the end of its block; of host memory all. */
+static size_t copy_piece(CUdeviceptr ptr, size_t size)
+{
+    size_t rest = GPU_BLOCK - ptr % GPU_BLOCK;
+
+    return (!is_device_address(ptr) || (size < rest)) ? size : rest;
+}
+
+/* Block by block, as each may be of another handle. */
 CUresult gpu_copy(CUdeviceptr dst, CUdeviceptr src, size_t size)
 {
-    void *to         = gpu_reach(dst, size);
-    const void *from = gpu_reach(src, size);
+    const void *from;
+    size_t piece;
+    void *to;
 
-    if ((to == NULL) || (from == NULL)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
     gpu_count_copy(dst, src, size);
-    memmove(to, from, size);
+    do {
+        piece = copy_piece(dst, copy_piece(src, size));
+        to    = gpu_reach(dst, piece);
+        from  = gpu_reach(src, piece);
+        if ((to == NULL) || (from == NULL)) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        memmove(to, from, piece);
+        dst  += piece;
+        src  += piece;
+        size -= piece;
+    } while (size > 0);
     return CUDA_SUCCESS;
 }

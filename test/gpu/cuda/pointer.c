@@ -370,46 +370,64 @@ GPU_EXPORT CUresult cuPointerSetAttribute(const void *value, int attribute,
     return ret;
 }
 
-static int dmabuf_make(const struct gpu_block *block, CUdeviceptr ptr,
-                       size_t size)
+/* Adds the part of `block` that is in the range to a dma-buf. @return 0, -1. */
+static int dmabuf_add(int fd, const struct gpu_block *block, CUdeviceptr ptr,
+                      CUdeviceptr end)
 {
-    struct gpu_fd_dmabuf head = {
+    struct gpu_fd_dmabuf part = {
         .magic  = GPU_FD_MAGIC,
         .fd     = block->fd,
         .offset = ptr - block->start,
-        .length = size,
+        .length = ((end < block->start + block->size) ?
+                   end : block->start + block->size) - ptr,
     };
     struct stat st;
-    int fd;
 
-    if (getenv("FAKE_GPU_REAL") != NULL) {
-        return eventfd(0, EFD_CLOEXEC);
-    }
-    fd = memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
-    if (fd < 0) {
+    if (fstat(block->fd, &st) != 0) {
         return -1;
     }
-    if ((fstat(block->fd, &st) != 0) ||
-        (head.inode = st.st_ino,
-         write(fd, &head, sizeof(head)) != sizeof(head))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    part.inode = st.st_ino;
+    return (write(fd, &part, sizeof(part)) == sizeof(part)) ? 0 : -1;
 }
 
-/* A dma-buf of whole pages that lie in one block; FAKE_GPU_DMABUF=0: a driver
- * that knows the call but exports nothing; FAKE_GPU_REAL: memory that no
- * emulated EFA can map, as with a real GPU. */
+/* The block that has this page; NULL: none. */
+static const struct gpu_block *dmabuf_block(CUdeviceptr ptr)
+{
+    const struct gpu_range *range = gpu_range_find(ptr);
+
+    range = (range != NULL) ? range : gpu_range_find(ptr + GPU_PAGE - 1);
+    return (range != NULL) ? gpu_range_block(range) : NULL;
+}
+
+static CUresult dmabuf_make(CUdeviceptr ptr, CUdeviceptr end, int *fd)
+{
+    const struct gpu_block *block;
+
+    *fd = (getenv("FAKE_GPU_REAL") != NULL) ?
+          eventfd(0, EFD_CLOEXEC) : memfd_create(GPU_FD_DMABUF, MFD_CLOEXEC);
+    for (; (*fd >= 0) && (ptr < end); ptr = block->start + block->size) {
+        block = dmabuf_block(ptr);
+        if ((block == NULL) || (ptr < block->start) ||
+            ((getenv("FAKE_GPU_REAL") == NULL) &&
+             (dmabuf_add(*fd, block, ptr, end) != 0))) {
+            close(*fd);
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    return (*fd < 0) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+/* A dma-buf of whole pages, which may be of several handles that are mapped one
+ * behind the other; FAKE_GPU_DMABUF=0: a driver that knows the call but exports
+ * nothing; FAKE_GPU_REAL: memory that no emulated EFA can map, as with a real
+ * GPU. */
 GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
                                                   CUdeviceptr ptr, size_t size,
                                                   int type,
                                                   unsigned long long flags)
 {
     const char *value = getenv("FAKE_GPU_DMABUF");
-    const struct gpu_range *range;
-    const struct gpu_block *block;
-    CUresult ret = CUDA_ERROR_INVALID_VALUE;
+    CUresult ret;
     int fd;
 
     if ((type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) || (size == 0) ||
@@ -421,18 +439,11 @@ GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
     }
 
     gpu_lock();
-    range = gpu_range_find(ptr);
-    range = (range != NULL) ? range : gpu_range_find(ptr + size - 1);
-    block = (range != NULL) ? gpu_range_block(range) : NULL;
-    if ((block != NULL) && (ptr >= block->start) &&
-        (ptr + size <= block->start + block->size)) {
-        fd  = dmabuf_make(block, ptr, size);
-        ret = (fd < 0) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
-        if (fd >= 0) {
-            *(int*)handle = fd;
-        }
-    }
+    ret = dmabuf_make(ptr, ptr + size, &fd);
     gpu_unlock();
+    if (ret == CUDA_SUCCESS) {
+        *(int*)handle = fd;
+    }
     return ret;
 }
 
