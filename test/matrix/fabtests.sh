@@ -53,6 +53,7 @@ fabtests_made() {
 fabtests_in() {
     SRD_FABTESTS=${SRD_FABTESTS-$(fabtests_made)} || exit
     export SRD_FABTESTS
+    # shellcheck disable=SC2034 # for in_system
     SYSTEM_BINDS=(--bind "$SRD_FABTESTS")
     in_system sid efasim-clients fabtests "$@"
 }
