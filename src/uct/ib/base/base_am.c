@@ -134,8 +134,9 @@ base_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     return base_am_long(tl_ep, id, &pieces, sizeof(header) + length);
 }
 
-ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
-                           const void *payload, unsigned length)
+static __attribute__((noinline)) ucs_status_t
+base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                  const void *payload, unsigned length)
 {
     base_ep_t    *ep    = (base_ep_t*)tl_ep;
     base_iface_t *iface = base_ep_iface(ep);
@@ -157,6 +158,15 @@ ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     base_op_set_buf(op, offset + sizeof(header) + length,
                     iface->qp.inline_size);
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
+}
+
+/* A refusal, of which a stream has two for each message, saves no registers. */
+ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
+                           const void *payload, unsigned length)
+{
+    return base_fail_ep_waits((base_ep_t*)tl_ep) ?
+                   UCS_ERR_NO_RESOURCE :
+                   base_am_short_any(tl_ep, id, header, payload, length);
 }
 
 ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
