@@ -51,4 +51,12 @@ static inline int flow_is_due(const flow_core_t *core)
            (core->timer_next != FLOW_TIME_NEVER);
 }
 
+/* Nothing of that is due but the tick by which grant.c judges flows, and no
+ * sender waits for credits: it may run somewhat later. */
+static inline int flow_is_lax(const flow_core_t *core)
+{
+    return ((core->ctl_pending | core->event_pending) == 0) &&
+           core->only_ticks && (core->starved.head == 0);
+}
+
 #endif

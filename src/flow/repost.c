@@ -67,6 +67,7 @@ void flow_tx_repost_return(flow_core_t *core, flow_op_t *op)
     op->next          = core->repost.head;
     op->linked        = 1;
     core->repost.head = op;
+    core->only_ticks  = 0;
     core->timer_next  = (core->now < core->timer_next) ? core->now :
                                                          core->timer_next;
     if (core->repost.tail == NULL) {

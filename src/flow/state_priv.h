@@ -355,6 +355,7 @@ struct flow_core {
     uint32_t      ctl_pending;
     uint32_t      event_pending;
     flow_time_t   timer_next;
+    uint32_t      only_ticks;    /* timers that run: the hand's tick, or none */
     void         *user;          /* flow_core_user                            */
 
     flow_params_t params;

@@ -56,7 +56,8 @@ static unsigned flow_timer_random(flow_core_t *core)
 static void flow_timer_start(flow_core_t *core, flow_time_t *due,
                              flow_time_t when)
 {
-    *due = when;
+    *due             = when;
+    core->only_ticks = core->only_ticks && (due == &core->tick_due);
     if (when < core->timer_next) {
         core->timer_next = when;
     }

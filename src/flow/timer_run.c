@@ -118,12 +118,13 @@ void flow_timer_run(flow_core_t *core, flow_time_t now)
         flow_time_out_ring(core, ring, now);
     }
 
-    next = (core->parted_due < core->tick_due) ? core->parted_due :
-                                                 core->tick_due;
-    next = (flow_alarm_next(core) < next) ? flow_alarm_next(core) : next;
+    next = (core->parted_due < flow_alarm_next(core)) ? core->parted_due :
+                                                        flow_alarm_next(core);
     for (level = 0; level < FLOW_LEVELS; ++level) {
         next = (core->batch[level].due < next) ? core->batch[level].due : next;
     }
     /* what is to be posted again is due until the caller has taken it */
-    core->timer_next = (core->repost.head != NULL) ? now : next;
+    next             = (core->repost.head != NULL) ? now : next;
+    core->only_ticks = (next == FLOW_TIME_NEVER) && !flow_is_ud(core);
+    core->timer_next = (core->tick_due < next) ? core->tick_due : next;
 }

@@ -184,6 +184,7 @@ static unsigned base_repost_all(base_iface_t *iface)
  * batch the end of the receive queue may not have been reached. */
 static unsigned base_core_events_timer(base_iface_t *iface, unsigned polled)
 {
+    iface->lax_calls = 0;
     if (base_flow_clock(iface) >= flow_timer_next(iface->core)) {
         flow_core_rx_backlog(iface->core, polled >= BASE_POLL_BATCH);
         flow_timer_run(iface->core, iface->now);
