@@ -64,7 +64,7 @@ def phases_of(rounds, sid, endpoints):
         ("bench_complete_alone", messages * 31 / 32, 104, 168,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
-        ("bench_receive_limit", rounds * 3 / 2, 1834, 1952,
+        ("bench_receive_limit", rounds * 3 / 2, 1834, 1957,
          "16 received, limit sent"),
         ("bench_complete_limit", rounds * 3 / 2, 820, 832,
          "16 complete, limit taken"),

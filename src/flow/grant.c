@@ -76,22 +76,27 @@ static int64_t flow_grant_capacity(const flow_core_t *core)
     return usable - calm;
 }
 
-static int64_t flow_grant_room(const flow_core_t *core)
+/* `capacity`, here and below: flow_grant_capacity. */
+static int64_t flow_grant_room(const flow_core_t *core, int64_t capacity)
 {
-    return flow_grant_capacity(core) - core->owed;
+    return capacity - core->owed;
 }
 
 /* Credits that calm flows together may still be lent. */
-static int64_t flow_grant_room_calm(const flow_core_t *core)
+static int64_t flow_grant_room_calm(const flow_core_t *core, int64_t capacity)
 {
-    return flow_grant_usable(core) - flow_grant_capacity(core) - core->lent;
+    return flow_grant_usable(core) - capacity - core->lent;
+}
+
+static int flow_grant_is_short_of(const flow_core_t *core, int64_t capacity)
+{
+    return (core->granted > 1) &&
+           ((int64_t)core->granted * core->params.grant > capacity);
 }
 
 int flow_grant_is_short(const flow_core_t *core)
 {
-    return (core->granted > 1) &&
-           ((int64_t)core->granted * core->params.grant >
-            flow_grant_capacity(core));
+    return flow_grant_is_short_of(core, flow_grant_capacity(core));
 }
 
 /* The most credits of a calm flow. */
@@ -104,9 +109,9 @@ static int flow_grant_calm_most(const flow_core_t *core)
 }
 
 /* The least that is given where there is too little for all. */
-static int flow_grant_least(const flow_core_t *core)
+static int flow_grant_least(const flow_core_t *core, int64_t capacity)
 {
-    int64_t least = flow_grant_capacity(core) / 16;
+    int64_t least = capacity / 16;
 
     least = (least > FLOW_WAKE_WINDOW) ? FLOW_WAKE_WINDOW : least;
     least = (least > core->params.grant) ? core->params.grant : least;
@@ -128,11 +133,6 @@ static int flow_grant_credits_left(const flow_rx_t *rx)
     return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
 }
 
-static int64_t flow_grant_share(const flow_core_t *core)
-{
-    return flow_grant_capacity(core) / (core->active ? core->active : 1);
-}
-
 /* Packets between two visits of the hand from which on a flow is calm no more:
  * more than it may hold, or, where all is slow, an eighth of an active flow's
  * use. */
@@ -145,15 +145,16 @@ static unsigned flow_grant_calm_use(const flow_core_t *core)
 }
 
 /* The window of an active flow; 0: nothing for now. */
-static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx)
+static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx,
+                                    int64_t capacity)
 {
-    int64_t share = flow_grant_share(core);
-    int least     = flow_grant_least(core);
+    int64_t share = capacity / (core->active ? core->active : 1);
+    int least     = flow_grant_least(core, capacity);
 
     if (share >= core->params.grant) {
         return core->params.grant;
     }
-    if (flow_grant_is_short(core)) {
+    if (flow_grant_is_short_of(core, capacity)) {
         flow_timer_tick(core);
     }
     if (share < FLOW_SCARCE_WINDOW) {
@@ -166,13 +167,16 @@ static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx)
 }
 
 /* The same for a calm one. */
-static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx)
+static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx,
+                                  int64_t capacity)
 {
     if ((core->starved.head == 0) &&
-        (core->lent * 2 <= flow_grant_room_calm(core))) {
+        (core->lent * 2 <= flow_grant_room_calm(core, capacity))) {
         return flow_grant_calm_most(core);
     }
-    return (flow_grant_credits_left(rx) == 0) ? flow_grant_least(core) : 0;
+    return (flow_grant_credits_left(rx) == 0) ?
+                   flow_grant_least(core, capacity) :
+                   0;
 }
 
 /* The headers that carry the flow's limit say the present one. */
@@ -272,12 +276,40 @@ void flow_grant_next_look(flow_rx_t *rx)
     rx->look_low = (uint8_t)(psn + (flow_psn_t)step);
 }
 
+/* The flow is CARRIED, but the pair has sent nothing since its limit was last
+ * raised. */
+static int flow_grant_pair_is_silent(const flow_core_t *core,
+                                     const flow_rx_t *rx)
+{
+    return (uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) == rx->raised_low;
+}
+
+/* The pair is silent: a limit goes alone, when a quarter of the one before is
+ * left, and nothing is due sooner. Before the pair sends it comes to
+ * flow_grant_pair_sends, as at the end of its window. */
+static void flow_grant_next_look_alone(flow_core_t *core, flow_rx_t *rx)
+{
+    flow_tx_t *tx  = flow_core_tx(core, rx->pair);
+    flow_psn_t psn = flow_rx_psn(rx);
+    int rest       = flow_grant_credits_left(rx);
+    int last       = (rx->ctl & FLOW_CTL_RX_LIMIT) ?
+                             rest :
+                             flow_psn_diff(flow_rx_advertised(rx), psn);
+
+    if ((last > rest / 4) &&
+        !(rx->flags & (FLOW_RXF_FINAL | FLOW_RXF_RECALLED))) {
+        rx->look_low = (uint8_t)(psn + (flow_psn_t)(last - rest / 4));
+        if (tx->paused == 0) {
+            tx->stop = flow_tx_psn(tx);
+        }
+    }
+}
+
 /* Note if a header of the pair has carried the present limit. */
 static void flow_grant_limit_carried(flow_core_t *core, flow_rx_t *rx)
 {
     if ((rx->flags & FLOW_RXF_CARRIED) && !(rx->flags & FLOW_RXF_RECALLED) &&
-        ((uint8_t)flow_tx_psn(flow_core_tx(core, rx->pair)) !=
-         rx->raised_low)) {
+        !flow_grant_pair_is_silent(core, rx)) {
         flow_rx_advertised_set(rx, rx->limit);
     }
 }
@@ -323,16 +355,18 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
  * Nonzero: it got some, and the limit is on its way or need not be yet. */
 static int flow_grant_window_raise(flow_core_t *core, flow_rx_t *rx)
 {
-    int active   = (rx->flags & FLOW_RXF_ACTIVE) != 0;
-    int window   = active ? flow_grant_window_active(core, rx) :
-                            flow_grant_window_calm(core, rx);
-    int64_t room = active ? flow_grant_room(core) : flow_grant_room_calm(core);
-    int more     = window - flow_grant_credits_left(rx);
+    int64_t capacity = flow_grant_capacity(core);
+    int active       = (rx->flags & FLOW_RXF_ACTIVE) != 0;
+    int window       = active ? flow_grant_window_active(core, rx, capacity) :
+                                flow_grant_window_calm(core, rx, capacity);
+    int64_t room     = active ? flow_grant_room(core, capacity) :
+                                flow_grant_room_calm(core, capacity);
+    int more         = window - flow_grant_credits_left(rx);
 
     if (more > room) {
         flow_timer_tick(core);
         flow_grant_scarce(core);
-        more = ((window <= flow_grant_least(core)) &&
+        more = ((window <= flow_grant_least(core, capacity)) &&
                 (core->owed + core->lent != 0)) ? 0 : (int)room;
     }
     if ((more <= 0) ||
@@ -433,13 +467,11 @@ static int flow_grant_flow_used_plain(flow_core_t *core, flow_rx_t *rx)
     return 1;
 }
 
-void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
+/* The same in all other cases. */
+static void flow_grant_flow_used_any(flow_core_t *core, flow_rx_t *rx)
 {
     uint8_t used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
 
-    if (flow_grant_flow_used_plain(core, rx)) {
-        return;
-    }
     flow_grant_owed_sync(core, rx);
     if (!flow_grant_is_short(core) || flow_grant_is_backlogged(core)) {
         flow_grant_flow_activate(core, rx);
@@ -460,6 +492,38 @@ void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
     flow_grant_starved_serve(core);
 }
 
+void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
+{
+    int is_silent = (rx->flags & FLOW_RXF_CARRIED) &&
+                    flow_grant_pair_is_silent(core, rx);
+
+    if (!flow_grant_flow_used_plain(core, rx)) {
+        flow_grant_flow_used_any(core, rx);
+    }
+    if (is_silent) {
+        flow_grant_next_look_alone(core, rx);
+    }
+}
+
+void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx)
+{
+    flow_rx_t *rx;
+    int rest, used, left;
+
+    if (!(tx->flags & FLOW_TXF_CARRIES)) {
+        return;
+    }
+    rx   = flow_core_rx(core, tx->carries);
+    rest = flow_grant_credits_left(rx);
+    used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
+    left = (uint8_t)(rx->look_low - flow_rx_psn(rx));
+    /* a look is due within a quarter of the window while the pair sends */
+    if ((rx->state == FLOW_RX_ACTIVE) && !(rx->flags & FLOW_RXF_FINAL) &&
+        ((used >= rest / 3) || (left > rest / 4 + FLOW_CALM_LOW))) {
+        flow_grant_flow_used_any(core, rx);
+    }
+}
+
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
 {
     flow_rx_advertised_set(rx, rx->limit);
@@ -467,7 +531,8 @@ void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
     ++core->granted;
     rx->counted_low = (uint8_t)flow_rx_psn(rx);
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
-        (flow_grant_room(core) >= (int64_t)core->params.grant * 2)) {
+        (flow_grant_room(core, flow_grant_capacity(core)) >=
+         (int64_t)core->params.grant * 2)) {
         flow_grant_flow_used(core, rx);
     } else {
         flow_grant_next_look(rx);

@@ -12,6 +12,9 @@ extern "C" {
 /* The flow is in use, and consumed up to look_low: more credits, now or in its
  * turn. */
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx);
+/* tx is about to send, perhaps after a silence: its headers shall not carry an
+ * old limit. */
+void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx);
 /* A flow was introduced; it ends. */
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx);
 void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx);

@@ -3,13 +3,14 @@
  * The hand goes round the receiving flows, as in the CLOCK algorithm of page
  * replacement, and sees which of them use their grants.
  *
- * An active flow that did not come to look_low since the last visit is calm
- * from now on, whether or not its sender ever hears of it. If it did not move
- * at all and holds more credits than a calm one may, they are recalled. A calm
- * flow that did not move for some rounds keeps FLOW_IDLE_WINDOW credits, and
- * the others are recalled; but only once for FLOW_RECALL_EVERY packets of it,
- * since a recall and its consequences cost a few packets: else a sender of one
- * packet each 10 ms would cause as many control packets.
+ * An active flow that neither came to look_low since the last visit nor used a
+ * quarter of its window is calm from now on, whether or not its sender ever
+ * hears of it. If it did not move at all and holds more credits than a calm one
+ * may, they are recalled. A calm flow that did not move for some rounds keeps
+ * FLOW_IDLE_WINDOW credits, and the others are recalled; but only once for
+ * FLOW_RECALL_EVERY packets of it, since a recall and its consequences cost a
+ * few packets: else a sender of one packet each 10 ms would cause as many
+ * control packets.
  *
  * Nothing can be said of a flow whose packets may lie in the receive queue.
  * Hence there are no visits while the caller says at each tick that it has not
@@ -37,7 +38,7 @@ static void flow_hand_visit_active(flow_core_t *core, flow_rx_t *rx,
 {
     rx->flags |= FLOW_RXF_EARNED; /* it used a lot to become so */
     core->moved = 1;
-    if (rx->used) {
+    if (rx->used || (moved >= core->params.grant / 4)) {
         rx->used = 0;
         return;
     }

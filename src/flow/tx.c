@@ -10,6 +10,7 @@
 #include "flow/assert.h"
 #include "flow/ctl_priv.h"
 #include "flow/due_priv.h"
+#include "flow/grant_priv.h"
 #include "flow/peer.h"
 #include "flow/resend_priv.h"
 #include "flow/timer_priv.h"
@@ -137,6 +138,10 @@ int flow_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
         return 0;
     }
     bound = flow_tx_bound(core, tx);
+    if ((bound != flow_tx_psn(tx)) && (tx->paused == 0)) {
+        flow_grant_pair_sends(core, tx);
+        bound = flow_tx_bound(core, tx); /* which may wait for its lap now */
+    }
     if (bound != flow_tx_psn(tx)) {
         if (tx->paused != 0) {
             return 0;
@@ -178,6 +183,9 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
 
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
 {
+    if ((tx->wait == FLOW_WAIT_STOP) && (tx->limit == flow_tx_psn(tx))) {
+        return; /* only a limit opens the window */
+    }
     if ((tx->wait & FLOW_WAIT_EMPTY) && (tx->busy == 0)) {
         tx->wait   &= (uint8_t)~FLOW_WAIT_EMPTY;
         tx->backoff = 0;

@@ -24,6 +24,46 @@ TEST(flow_grant, one_way__limits_alone_each_half_window)
     EXPECT_GE(b.counters().limits_alone, 6400u / 64);
 }
 
+/* Nothing is due between two limits that go alone; who was silent carries one
+ * with its next message that is a quarter old at most. */
+TEST(flow_grant, silent_pair__one_look_a_limit_and_a_new_one_when_it_speaks)
+{
+    for (unsigned consumed : {1u, 17u, 33u, 47u}) {
+        Node a(1), b(2);
+        auto [tx, back] = connect(a, b);
+        flow_rx_t *rx   = rx_of(b, a, tx);
+        unsigned looks  = 0, sent = 0;
+        uint64_t alone  = b.counters().limits_alone;
+
+        for (unsigned i = 0; i < 20 * FLOW_WINDOW_MAX; ++i) {
+            uint8_t look = rx->look_low;
+
+            ASSERT_TRUE(a.send(tx, "x"));
+            settle(a, b);
+            looks += rx->look_low != look;
+        }
+        alone = b.counters().limits_alone - alone;
+        EXPECT_GE(alone, 20u);
+        EXPECT_LE(looks, alone + 2);
+
+        while (b.counters().limits_alone == alone) { /* up to the next */
+            ASSERT_TRUE(a.send(tx, "x"));
+            settle(a, b);
+        }
+        for (unsigned i = 0; i < consumed; ++i) {
+            ASSERT_TRUE(a.send(tx, "x"));
+            settle(a, b);
+        }
+        ASSERT_TRUE(b.send(back, "y"));
+        settle(a, b);
+        while (a.send(tx, "x")) {
+            ++sent;
+        }
+        EXPECT_GE((int)sent, 3 * FLOW_WINDOW_MAX / 4) << consumed;
+        EXPECT_STREQ(nullptr, b.check());
+    }
+}
+
 TEST(flow_grant, invariant__owed_never_above_the_buffers)
 {
     Node b(2, [](flow_params_t *p) {
