@@ -59,11 +59,11 @@ verbs_check() {
 }
 
 # pages_64k: device and transport where pages have 64 kB, as on some of aarch64: queues
-# are mapped, buffers registered, sent and read. (UCX cannot hook mmap() there, as it
-# writes to pages of the programs that are mapped by the kernel, so of 4 kB.)
+# are mapped, buffers registered, sent, read, and read in lists. (UCX cannot hook mmap()
+# there, as it writes to pages of programs that are mapped by the kernel, so of 4 kB.)
 pages_64k() {
     local shim=$CHECK_LOG.so large
-    need cc ib_send_bw ucx_perftest
+    need cc ib_send_bw test/gtest_uct
     need_perftest
     cc -shared -fPIC -o "$shim" "$TEST_DIR/apps/pages_64k.c" || fail "cc: status $?"
     # shellcheck disable=SC2016 # by the shell in there
@@ -77,6 +77,9 @@ pages_64k() {
     local ucx=("${large[@]}" "${PERFTEST[@]}" -p @PORT@)
     two_nodes -- "${ucx[@]}" -- "${ucx[@]}" -t tag_bw -s 1000000 -n 20 127.0.0.1 || exit
     at_least read "$(stat_sum "$STAT" rdma_read_bytes)" 20000000
+    with_stat -- "${large[@]}" "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter='gets/UctList.*' || exit
+    tests_ran
 }
 
 # newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: verbs_check of tests

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +15,20 @@
 enum { PAGE = 65536 };
 
 long __sysconf(int name);
+
+/* malloc() has pages of the kernel's own: those around its first ones are there,
+ * and its last ones are never used. */
+__attribute__((constructor)) static void heap(void)
+{
+    char *first = (char*)((uintptr_t)sbrk(0) / PAGE * PAGE), *at;
+
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TOP_PAD, 64 << 20);
+    for (at = first - 4 * PAGE; at < first; at += 4096) {
+        (void)syscall(SYS_mmap, at, 4096, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    }
+}
 
 long sysconf(int name)
 {
