@@ -295,4 +295,8 @@ TEST_F(Rcache, get__a_length_that_wraps_is_no_hit)
                                       &region));
     EXPECT_EQ(EINVAL, rcache_test_get(cache, base, SIZE_MAX - base + page_size,
                                       0, &region));
+    /* the end is in the page of the begin again */
+    EXPECT_EQ(EINVAL, rcache_test_get(cache, base + 100, SIZE_MAX, 0, &region));
+    EXPECT_EQ(EINVAL, rcache_test_get(cache, base + 100, SIZE_MAX - 98, 0,
+                                      &region));
 }

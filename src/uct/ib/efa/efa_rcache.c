@@ -279,7 +279,7 @@ int efa_rcache_get(efa_rcache_t *cache, void *address, size_t length,
     unsigned  index;
     int       err = 0;
 
-    if (end <= start) {
+    if ((end <= start) || (length > end - start)) { /* beyond all addresses */
         return EINVAL;
     }
     pthread_mutex_lock(&cache->lock);
