@@ -215,7 +215,10 @@ planted_cache() {
     chown 0:4242 "$USER_HOME/group" && chmod 775 "$USER_HOME/group"
     cp -a "$USER_HOME/his" "$USER_HOME/home"
     chown 4242 "$USER_HOME/home" && chmod 755 "$USER_HOME/home"
-    for kind in his led group home; do
+    # of this user's alone, where another may put his own in its place
+    cp -a "$USER_HOME/mine" "$USER_HOME/loose" && chmod 1777 "$USER_HOME/mine"
+    cp -a "$USER_HOME/mine" "$USER_HOME/lent" && chown 4242 "$USER_HOME/lent"
+    for kind in his led group home loose lent; do
         out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
