@@ -32,6 +32,11 @@ completes() {
     [[ "$(offers efasim run -- srd_inf) " == *' srd_info '* ]] || fail "efasim run -- srd_inf"
     [ "$(offers efapci --coun)" = ' --counters' ] || fail "efapci --coun"
     [ "$(offers srd_replay --unt)" = ' --until' ] || fail "srd_replay --unt"
+    # a word of the line is no pattern: these files would be a command that runs x
+    rm -rf "$CHECK_LOG.his" && mkdir "$CHECK_LOG.his" && cd "$CHECK_LOG.his" || fail "mkdir"
+    echo ': >ran' | tee run sh >x
+    EFASIM_FABRIC=t$$ offers efasim '*' ''
+    [ ! -e ran ] || fail "a program was run"
     PATH=$1/sbin:$PATH
     [ "$(offers srd_systemwide dis)" = ' disable' ] || fail "srd_systemwide dis"
 }

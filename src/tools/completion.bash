@@ -4,18 +4,18 @@
 # program that starts another, that one's own completion behind it.
 
 _ucx_efa_srd() {
-    local program=$1 cur=${COMP_WORDS[COMP_CWORD]} i=1 help
-    case ${program##*/} in
+    local program=("$1") cur=${COMP_WORDS[COMP_CWORD]} i=1 help
+    case ${1##*/} in
     efasim)
         [[ ${COMP_WORDS[1]} == run ]] && i=2
-        [ "$COMP_CWORD" -eq 1 ] || program="$program ${COMP_WORDS[1]}"
+        [ "$COMP_CWORD" -eq 1 ] || program+=("${COMP_WORDS[1]}")
         ;;
     srdrun) ;;
     *) i=$((COMP_CWORD + 1)) ;;
     esac
     # the command that it starts: behind --, or in srdrun's first place
     for (( ; i < COMP_CWORD; i++)); do
-        if [[ ${COMP_WORDS[i]} == -- ]] || [[ $program == *srdrun ]]; then
+        if [[ ${COMP_WORDS[i]} == -- ]] || [[ $1 == *srdrun ]]; then
             [[ ${COMP_WORDS[i]} != -- ]] || i=$((i + 1))
             if [ "$i" -eq "$COMP_CWORD" ]; then
                 mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -25,12 +25,11 @@ _ucx_efa_srd() {
             return
         fi
     done
-    if [[ $program == *srdrun ]] && [[ $cur != -* ]]; then
+    if [[ $1 == *srdrun ]] && [[ $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")
         return
     fi
-    # shellcheck disable=SC2086  # a program and its subcommand
-    help=$(command $program --help=all 2>/dev/null |
+    help=$(command "${program[@]}" --help=all 2>/dev/null |
         sed -nE 's/^  (-., )?(--[a-z0-9-]+).*/\2/p; s/^  ([a-z]+)  .*/\1/p')
     mapfile -t COMPREPLY < <(compgen -W "$help" -- "$cur")
 }
