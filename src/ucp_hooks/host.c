@@ -151,7 +151,10 @@ static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     const watch_t *watch = arg;
 
-    if (type == UCM_EVENT_MEM_TYPE_FREE) {
+    if ((type == UCM_EVENT_MEM_TYPE_FREE) && (event->mem_type.size <= 1)) {
+        /* CUDA or ROCm did not tell UCX how much: it may be anything */
+        watch->cb(NULL, SIZE_MAX, watch->arg);
+    } else if (type == UCM_EVENT_MEM_TYPE_FREE) {
         watch->cb(event->mem_type.address, event->mem_type.size, watch->arg);
     } else { /* vm_mapped is the same */
         watch->cb(event->vm_unmapped.address, event->vm_unmapped.size,

@@ -234,6 +234,9 @@ TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
             return madvise(memory, length, MADV_DONTNEED) == 0;
         }},
         {"cudaFree", [&] { return say_freed(memory, length); }},
+        {"cudaFreeHost of more than this, but UCX knows not how much", [&] {
+            return say_freed(static_cast<char *>(memory) - 4096, 1);
+        }},
     };
 
     for (const auto &way : ways) {
