@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Fabrics of several users and containers, and of machines that are short of
-# shared memory or have small limits. Sourced by suite efasim, after lib.sh.
+# Fabrics of several users and containers, and of machines that are short of shared
+# memory, or have small limits or large pages. Sourced by suite efasim, after lib.sh.
 
 # Eight nodes, with a GID each.
 gids_differ() {
@@ -463,4 +463,28 @@ as_p5() {
         ibv_devinfo -d rdmap196s0 >/dev/null && echo the last opens')
     [ "$(grep -c '/pci0000:00/0000:00:07.0/0000:c[04]:00.0$' <<<"$out")" = 2 ] &&
         grep -q '^the last opens$' <<<"$out" || fail "no p5: $out"
+}
+
+# pages_64k: device and transport where pages have 64 kB, as on some of aarch64: queues
+# are mapped, buffers registered, sent, read, and read in lists. (UCX cannot hook mmap()
+# there, as it writes to pages of programs that are mapped by the kernel, so of 4 kB.)
+pages_64k() {
+    local shim=$CHECK_LOG.so large
+    need cc ib_send_bw test/gtest_uct
+    need_perftest
+    cc -shared -fPIC -o "$shim" "$TEST_DIR/apps/pages_64k.c" || fail "cc: status $?"
+    # shellcheck disable=SC2016 # by the shell in there
+    large=(bash -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$shim")
+    [ "$("${large[@]}" getconf PAGESIZE)" = 65536 ] || fail "pages are as ever"
+    local send=("${large[@]}" ib_send_bw -c SRD -F -x 0 -p @PORT@ -s 8192 -n 1000)
+    two_nodes -- "${send[@]}" -- "${send[@]}" 127.0.0.1 || exit
+    at_least sent "$(stat_payload "$STAT")" 8192000
+    export UCX_TLS=srd UCX_MEM_MMAP_HOOK_MODE=none
+    rendezvous
+    local ucx=("${large[@]}" "${PERFTEST[@]}" -p @PORT@)
+    two_nodes -- "${ucx[@]}" -- "${ucx[@]}" -t tag_bw -s 1000000 -n 20 127.0.0.1 || exit
+    at_least read "$(stat_sum "$STAT" rdma_read_bytes)" 20000000
+    with_stat -- "${large[@]}" "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
+        --gtest_filter='gets/UctList.*' || exit
+    tests_ran
 }

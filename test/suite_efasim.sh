@@ -58,30 +58,6 @@ verbs_check() {
     tests_ran
 }
 
-# pages_64k: device and transport where pages have 64 kB, as on some of aarch64: queues
-# are mapped, buffers registered, sent, read, and read in lists. (UCX cannot hook mmap()
-# there, as it writes to pages of programs that are mapped by the kernel, so of 4 kB.)
-pages_64k() {
-    local shim=$CHECK_LOG.so large
-    need cc ib_send_bw test/gtest_uct
-    need_perftest
-    cc -shared -fPIC -o "$shim" "$TEST_DIR/apps/pages_64k.c" || fail "cc: status $?"
-    # shellcheck disable=SC2016 # by the shell in there
-    large=(bash -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$shim")
-    [ "$("${large[@]}" getconf PAGESIZE)" = 65536 ] || fail "pages are as ever"
-    local send=("${large[@]}" ib_send_bw -c SRD -F -x 0 -p @PORT@ -s 8192 -n 1000)
-    two_nodes -- "${send[@]}" -- "${send[@]}" 127.0.0.1 || exit
-    at_least sent "$(stat_payload "$STAT")" 8192000
-    export UCX_TLS=srd UCX_MEM_MMAP_HOOK_MODE=none
-    rendezvous
-    local ucx=("${large[@]}" "${PERFTEST[@]}" -p @PORT@)
-    two_nodes -- "${ucx[@]}" -- "${ucx[@]}" -t tag_bw -s 1000000 -n 20 127.0.0.1 || exit
-    at_least read "$(stat_sum "$STAT" rdma_read_bytes)" 20000000
-    with_stat -- "${large[@]}" "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
-        --gtest_filter='gets/UctList.*' || exit
-    tests_ran
-}
-
 # newer_check RELEASE FILTER DEVICE [EFASIM_OPTION...]: verbs_check of tests
 # that need a newer rdma-core than Debian 12's. They run here where ours is new
 # enough, or with the one in folder RDMA_CORE; else in the chroot of RELEASE.
