@@ -57,6 +57,9 @@ counters() {
     cp -rT "$OUT.sys/class/infiniband/rdmap0s6" "$OUT.sys/class/infiniband/"$'\e[2J' # no driver's
     [ "$(SYSFS_PATH=$OUT.sys "$BUILD/bin/srd_info" --counters=0)" = \
         'rdmap0s6     sent 7 bytes, received 0 bytes' ] || fail "an older driver's"
+    line=$OUT.sys/bus/pci/devices/$'\e[2J'
+    mkdir -p "$line" && echo pci:v00001D0Fd0000EFA1 >"$line/modalias" || fail "mkdir"
+    ! SYSFS_PATH=$OUT.sys "$BUILD/bin/srd_info" | grep $'\e' || fail "a name goes out as it is"
     ln -sf "$OUT.idle" "$OUT.prom.new" # the collector's user may have put it there
     while read -r line; do
         line=${line//\/run\/efa-metrics\/counters.json/$OUT.json}

@@ -104,17 +104,18 @@ shows() {
     "$BUILD/bin/srd_info" --help | grep -q -- --check || fail "no help"
 }
 
-# The NUMA node is what sysfs says; the emulated device itself belongs to none.
+# The NUMA node is what sysfs says, but for what a terminal takes for a command, as it may
+# be another user's tree; the emulated device itself belongs to none.
 places() {
     clean_environment
     # shellcheck disable=SC2016  # for the inner shell
     "$EFASIM" run --fabric "t$$" -- bash -c 'rm -rf "$0"
         cp -r "$SYSFS_PATH" "$0" 2>/dev/null
-        cd "$0/devices/pci0000:00/0000:00:06.0" && echo 1 >numa_node &&
+        cd "$0/devices/pci0000:00/0000:00:06.0" && printf "1\033\n" >numa_node &&
         echo 4-7,12-15 >local_cpulist && SYSFS_PATH=$0 exec "$1"' \
         "$DIR/sys" "$BUILD/bin/srd_info" >"$OUT" 2>&1
     cat "$OUT"
-    grep -q '^  place  *PCI 0000:00:06.0, NUMA node 1, CPUs 4-7,12-15' "$OUT" ||
+    grep -q '^  place  *PCI 0000:00:06.0, NUMA node 1[?], CPUs 4-7,12-15' "$OUT" ||
         fail "the place is not told"
 }
 

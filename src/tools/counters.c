@@ -8,7 +8,6 @@
 #include <command/options.h>
 #include <uct/ib/efa/efa_network.h>
 
-#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdint.h>
@@ -45,18 +44,6 @@ static void counters_folder(const info_t *info, const char *device,
     info_device_path(info, within, path);
 }
 
-/* Whether a name is as the kernel gives them: in another user's tree
- * (--sysroot) it may be one that a terminal takes for a command. */
-static int counters_is_name(const struct dirent *entry)
-{
-    const char *at = entry->d_name;
-
-    while (isgraph((unsigned char)*at)) {
-        ++at;
-    }
-    return (entry->d_name[0] != '.') && (*at == '\0');
-}
-
 /* The counters of a device, in the order of their names. 0, or -1: none. */
 static int counters_read(const info_t *info, const char *device,
                          counters_t *counters)
@@ -68,7 +55,7 @@ static int counters_read(const info_t *info, const char *device,
     memset(counters, 0, sizeof(*counters));
     snprintf(counters->device, sizeof(counters->device), "%.63s", device);
     counters_folder(info, device, folder);
-    count = scandir(folder, &names, counters_is_name, alphasort);
+    count = scandir(folder, &names, efa_sysfs_is_name, alphasort);
     for (i = 0; i < count; ++i) {
         snprintf(path, sizeof(path), "%s/%.60s", folder, names[i]->d_name);
         if ((counters->count < COUNTERS_MAX) &&
@@ -176,7 +163,7 @@ int counters_run(info_t *info, unsigned seconds)
     unsigned k;
 
     counters_folder(info, NULL, folder);
-    count  = scandir(folder, &names, counters_is_name, alphasort);
+    count  = scandir(folder, &names, efa_sysfs_is_name, alphasort);
     before = calloc((count > 0) ? (size_t)count : 1, sizeof(*before));
     for (i = 0; (before != NULL) && (i < count) && (seconds > 0); ++i) {
         (void)counters_read(info, names[i]->d_name, &before[i]);

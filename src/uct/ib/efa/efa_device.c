@@ -4,6 +4,7 @@
 #include "efa_clock.h"
 #include "efa_speed.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,10 +40,20 @@ const char *efa_sysfs_root(void)
     return ((root != NULL) && (getuid() == geteuid())) ? root : "/sys";
 }
 
+int efa_sysfs_is_name(const struct dirent *entry)
+{
+    const char *at = entry->d_name;
+
+    while (isgraph((unsigned char)*at)) {
+        ++at;
+    }
+    return (entry->d_name[0] != '.') && (*at == '\0');
+}
+
 int efa_file_read(const char *path, char *buffer, size_t size)
 {
     int     fd   = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    size_t  used = 0;
+    size_t  used = 0, i;
     ssize_t length;
 
     if (fd < 0) {
@@ -52,6 +63,11 @@ int efa_file_read(const char *path, char *buffer, size_t size)
         length = read(fd, buffer + used, size - 1 - used);
         used  += (length > 0) ? (size_t)length : 0;
     } while (length > 0);
+    for (i = 0; i < used; ++i) {
+        if (iscntrl((unsigned char)buffer[i]) && !isspace(buffer[i])) {
+            buffer[i] = '?';
+        }
+    }
     buffer[used] = '\0';
     close(fd);
     return 0;
@@ -199,7 +215,7 @@ int efa_sysfs_find(const char *folder, const char *device, unsigned number,
         return 0;
     }
     while (!found && ((entry = readdir(dir)) != NULL)) {
-        if (entry->d_name[0] == '.') {
+        if (!efa_sysfs_is_name(entry)) {
             continue;
         }
         snprintf(path, sizeof(path), "%s/%s/%s%s", efa_sysfs_root(), folder,

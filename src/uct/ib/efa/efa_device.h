@@ -97,8 +97,14 @@ const char *efa_memlock_text(char *buffer, size_t size);
 /* Where sysfs is: "/sys", if the environment does not say another place. */
 const char *efa_sysfs_root(void);
 
+/* Whether a name there is as the kernel gives them: in another user's tree
+ * (SYSFS_PATH, --sysroot) it may be one that a terminal takes for a command. */
+struct dirent;
+int efa_sysfs_is_name(const struct dirent *entry);
+
 /* The contents of a file, cut off after `size` - 1 bytes; of a pipe, what is
- * in it. 0, or -1 when it cannot be opened. */
+ * in it; masked what a terminal may take for a command. 0, or -1 when it cannot
+ * be opened. */
 int efa_file_read(const char *path, char *buffer, size_t size);
 
 /* The smaller of a wish and the limit of the device. */
