@@ -20,9 +20,9 @@ class Memory(nixl_transfer.Memory):
     def __init__(self, agent, size):
         self.agent = agent
         self.device = device_memory.Array(size)
-        where = (self.device.pointer, size, 0)
-        self.registered = agent.register_memory([where + ('',)], 'VRAM')
-        self.descs = agent.get_xfer_descs([where], 'VRAM')
+        self.where = (self.device.pointer, size, 0)
+        self.registered = agent.register_memory([self.where + ('',)], 'VRAM')
+        self.descs = agent.get_xfer_descs([self.where], 'VRAM')
 
     def release(self):
         super().release()
@@ -39,7 +39,7 @@ def serve(agent, channel, peer):
     for size in SIZES:
         memory = Memory(agent, size)
         memory.device.put(nixl_transfer.pattern(size, 1))
-        channel.send((agent.get_agent_metadata(), memory.serialized()))
+        channel.send((agent.get_agent_metadata(), memory.where))
         nixl_transfer.wait_notification(agent, peer, b'READ', arrived)
         nixl_transfer.wait_notification(agent, peer, b'WRITE', arrived)
         same(memory, size, 2)
@@ -51,9 +51,9 @@ def serve(agent, channel, peer):
 def drive(agent, channel, peer):
     for size in SIZES:
         memory = Memory(agent, size)
-        metadata, serialized = channel.receive()
+        metadata, where = channel.receive()
         agent.add_remote_agent(metadata)
-        theirs = agent.deserialize_descs(serialized)
+        theirs = agent.get_xfer_descs([tuple(where)], 'VRAM')
         nixl_transfer.transfer(agent, 'READ', memory.descs, theirs, peer, b'READ')
         same(memory, size, 1)
         print(f'READ {size} staged {device_memory.staged()}', flush=True)
