@@ -519,7 +519,7 @@ void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx)
     left = (uint8_t)(rx->look_low - flow_rx_psn(rx));
     /* a look is due within a quarter of the window while the pair sends */
     if ((rx->state == FLOW_RX_ACTIVE) && !(rx->flags & FLOW_RXF_FINAL) &&
-        ((used >= rest / 3) || (left > rest / 4 + FLOW_CALM_LOW))) {
+        ((used > rest / 3) || (left > rest / 4 + FLOW_CALM_LOW))) {
         flow_grant_flow_used_any(core, rx);
     }
 }

@@ -105,6 +105,34 @@ TEST_F(flow_hand, recall__worth_its_cost)
     EXPECT_LE(b.counters().recalls, before + 3);
 }
 
+/* Who is silent gets nothing back, and no limit, since we send to it. */
+TEST_F(flow_hand, recall__stays_while_the_pair_sends)
+{
+    flow_tx_t *back = b.open(a);
+
+    settle(a, b);
+    ASSERT_TRUE(back->flags & FLOW_TXF_CARRIES);
+    flow_rx_t *rx = flow_core_rx(b.core, back->carries);
+    ASSERT_TRUE(rx->flags & FLOW_RXF_RECALLED);
+    uint64_t alone = b.counters().limits_alone;
+    for (int i = 0; i < 4; ++i) {
+        while (b.send(back, "y")) {
+        }
+        std::vector<Packet> sent = take(b);
+        for (const Packet &packet : sent) {
+            a.receive(packet);
+        }
+        settle(a, b); /* limits come before completions */
+        for (const Packet &packet : sent) {
+            b.complete(packet);
+        }
+    }
+    EXPECT_TRUE(rx->flags & FLOW_RXF_RECALLED);
+    EXPECT_EQ(FLOW_IDLE_WINDOW,
+              flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx)));
+    EXPECT_EQ(alone, b.counters().limits_alone);
+}
+
 /* Packets in the receive queue were not seen yet: nobody is judged, and the
  * credits that calm flows use are counted. */
 TEST_F(flow_hand, backlog)
