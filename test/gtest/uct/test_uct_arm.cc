@@ -3,6 +3,8 @@
  * for a time, and left alone where nothing does. */
 #include "uct_entity.h"
 
+#include <flow/limits.h>
+
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
@@ -190,6 +192,41 @@ TEST_F(UctArm, no_operation_is_free__looks_soon)
     EXPECT_LT(before, request.calls);
     device("delay-us", "0");
     EXPECT_TRUE(wait([&] { return request.done; }));
+}
+
+/* More senders than buffers: the receiver looks at them at times of its own, for
+ * a while after they fell silent. It wakes once for each. */
+TEST_F(UctArm, more_peers_than_buffers__one_wake_a_tick)
+{
+    const unsigned ticks = 2 * FLOW_QUIET_ROUNDS * FLOW_HAND_TICKS;
+    std::vector<uct_ep_h> eps;
+
+    SRD_ONLY("it has a time for nearly anything");
+    open_armed({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
+    for (unsigned i = 0; i < 8; ++i) {
+        eps.push_back(b->connect(*a));
+    }
+    for (unsigned i = 0; i < 2 * FLOW_WINDOW_MAX * eps.size(); ++i) {
+        ASSERT_TRUE(wait([&] {
+            return uct_ep_am_short(eps[i % eps.size()], AM_ID, i, nullptr,
+                                   0) == UCS_OK;
+        }));
+    }
+    ASSERT_TRUE(wait([&] {
+        return a->received.size() >= 2 * FLOW_WINDOW_MAX * eps.size();
+    }));
+
+    struct pollfd pfd = {fd, POLLIN, 0};
+    unsigned wakes    = 0;
+    ASSERT_EQ(UCS_OK, arm());
+    EXPECT_LT(0, left()) << "the tick does not run";
+    while ((left() != 0) && (wakes < 20 * ticks)) {
+        ASSERT_LE(0, poll(&pfd, 1, 20000));
+        ++wakes;
+        a->progress();
+        ASSERT_EQ(UCS_OK, arm());
+    }
+    EXPECT_LE(wakes, ticks);
 }
 
 /* Nothing that they post comes back, so they must not wait for that. */

@@ -14,6 +14,7 @@
 #include "base_fail.h"
 #include "base_pending.h"
 #include "base_polled.h"
+#include "base_progress.h"
 
 ucs_status_t base_arm_event_fd(uct_iface_h tl_iface, int *fd_p)
 {
@@ -60,6 +61,8 @@ static void base_arm_timer(base_iface_t *iface)
         efa_events_set_timer(&iface->events, 0);
         return;
     }
+    iface->lax_calls = BASE_LAX_CALLS; /* whom it wakes asks the clock */
+
     now = base_flow_clock(iface);
     if (iface->waiting != 0) {
         look = now + base_pending_look_time(iface); /* then another one */

@@ -16,7 +16,6 @@
 #include "base_tx.h"
 
 #define BASE_QUIET_POLLS 16 /* batches at a time */
-#define BASE_LAX_CALLS   16 /* a microsecond or some, of 20 that a tick has */
 
 /* Completions other than those of messages that nobody waits for. Returns the
  * last one that was dealt with. */
@@ -209,20 +208,21 @@ static inline unsigned base_progress_poll_direct(base_iface_t *iface)
     return count;
 }
 
-/* Is work due? Where only the hand's tick may be, the clock is asked in one
- * call of some, as that costs as much as a message. */
-static inline int base_is_due(base_iface_t *iface)
+/* Is work due, after so many completions? Where only the hand's tick may be, the
+ * clock is asked after some calls or completions, as that costs as much as a
+ * message. */
+static inline int base_is_due(base_iface_t *iface, unsigned count)
 {
     return flow_is_due(iface->core) &&
            (!flow_is_lax(iface->core) ||
-            (++iface->lax_calls >= BASE_LAX_CALLS));
+            ((iface->lax_calls += 1 + count) >= BASE_LAX_CALLS));
 }
 
 /* The work after the polls, from which `count` completions came. */
 static inline unsigned
 base_progress_follow_up(base_iface_t *iface, unsigned count)
 {
-    if (__builtin_expect(base_is_due(iface), 0)) {
+    if (__builtin_expect(base_is_due(iface, count), 0)) {
         count += base_core_events_run(iface, count);
     }
     if (__builtin_expect(iface->waiting != 0, 0)) {
@@ -341,7 +341,7 @@ static inline int base_progress_is_idle(base_iface_t *iface)
            !efa_direct_is_there(&iface->qp.direct.rx) &&
            (!base_iface_is_sending(iface) ||
             !efa_direct_is_there(&iface->qp.direct.tx)) &&
-           !base_is_due(iface);
+           !base_is_due(iface, 0);
 }
 
 unsigned base_progress_emulated(uct_iface_h tl_iface)
