@@ -338,7 +338,8 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_grant_limit_carried(core, rx);
     *((rx->flags & FLOW_RXF_ACTIVE) ? &core->owed : &core->lent) += more;
     rx->used = 1;
-    if ((rx->flags & FLOW_RXF_RECALLED) && flow_psn_lt(use, rx->limit)) {
+    /* a header with the limit of before the recall is no news to the sender */
+    if ((rx->flags & FLOW_RXF_RECALLED) && !flow_psn_lt(rx->limit, use)) {
         flow_rx_advertised_set(rx, use);
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);
     } else {
@@ -517,7 +518,8 @@ void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx)
     rest = flow_grant_credits_left(rx);
     used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
     left = (uint8_t)(rx->look_low - flow_rx_psn(rx));
-    /* a look is due within a quarter of the window while the pair sends */
+    /* a look is due within a quarter of the window while the pair sends; but
+     * none, as it may grant, between a recall and the next packet */
     if ((rx->state == FLOW_RX_ACTIVE) && !(rx->flags & FLOW_RXF_FINAL) &&
         ((used > rest / 3) || (left > rest / 4 + FLOW_CALM_LOW))) {
         flow_grant_flow_used_any(core, rx);

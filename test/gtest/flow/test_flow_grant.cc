@@ -290,6 +290,67 @@ TEST_F(flow_recall, overtakes_one_limit_of_two)
     EXPECT_TRUE(a.send(tx, "z"));
 }
 
+/* Messages, one by one, whose pair is silent. */
+static void stream(Node &a, Node &b, flow_tx_t *tx, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        ASSERT_TRUE(a.send(tx, "x")) << i;
+        settle(a, b);
+    }
+}
+
+/* The recall comes after a header that was sent later: nothing may have been
+ * granted beyond it meanwhile. */
+TEST(flow_grant, recall__overtaken_by_the_pair)
+{
+    Node a(1), b(2);
+    auto [tx, back] = connect(a, b);
+
+    stream(a, b, tx, 1);
+    flow_grant_recall(b.core, rx_of(b, a, tx));
+    Packet recall = take(b).at(0);
+    for (int i = 0; i < 2; ++i) {
+        while (b.send(back, "y")) {
+        }
+        std::vector<Packet> sent = take(b);
+        for (const Packet &packet : sent) {
+            a.receive(packet);
+        }
+        settle(a, b); /* limits come before completions */
+        for (const Packet &packet : sent) {
+            b.complete(packet);
+        }
+    }
+    a.receive(recall);
+    b.complete(recall);
+    stream(a, b, tx, 4 * FLOW_WINDOW_MAX);
+}
+
+/* A header with the limit of before the recall says nothing new. */
+TEST(flow_grant, recall__then_the_same_limit_again)
+{
+    Node a(1), b(2);
+    auto [tx, back] = connect(a, b);
+    flow_rx_t *rx   = rx_of(b, a, tx);
+
+    ASSERT_TRUE(b.send(back, "y"));
+    settle(a, b);
+    flow_psn_t limit = rx->limit;
+    flow_grant_recall(b.core, rx);
+    settle(a, b);
+    ASSERT_EQ(FLOW_IDLE_WINDOW, flow_psn_diff(tx->limit, flow_tx_psn(tx)));
+    b.core->params.grant = FLOW_WINDOW_MAX / 2;
+    stream(a, b, tx, 1);
+    int left = (uint8_t)(rx->look_low - flow_tx_psn(tx));
+    stream(a, b, tx, left - 1);
+    b.core->params.grant = (uint16_t)(limit - flow_tx_psn(tx) - 1);
+    stream(a, b, tx, 1);
+    ASSERT_EQ(limit, flow_rx_use(rx));
+    ASSERT_TRUE(b.send(back, "y"));
+    settle(a, b);
+    stream(a, b, tx, 4 * FLOW_WINDOW_MAX);
+}
+
 /* Nothing new until all that is out has arrived. */
 TEST(flow_grant, receiver_not_ready__window_of_what_is_out)
 {
