@@ -105,7 +105,7 @@ TEST_F(flow_hand, recall__worth_its_cost)
     EXPECT_LE(b.counters().recalls, before + 3);
 }
 
-/* Who is silent gets nothing back, and no limit, since we send to it. */
+/* A silent sender gets nothing back, and no limit, since we send to it. */
 TEST_F(flow_hand, recall__stays_while_the_pair_sends)
 {
     flow_tx_t *back = b.open(a);

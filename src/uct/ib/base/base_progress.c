@@ -208,9 +208,9 @@ static inline unsigned base_progress_poll_direct(base_iface_t *iface)
     return count;
 }
 
-/* Is work due, after so many completions? Where only the hand's tick may be, the
- * clock is asked after some calls or completions, as that costs as much as a
- * message. */
+/* Is work due, after so many completions? Where only the hand's tick may be,
+ * the clock is asked after some calls or completions, as that costs as much as
+ * a message. */
 static inline int base_is_due(base_iface_t *iface, unsigned count)
 {
     return flow_is_due(iface->core) &&

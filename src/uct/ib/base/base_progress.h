@@ -4,8 +4,8 @@
 
 #include "base_types.h"
 
-/* Calls and completions without a look at the clock while nothing but the hand's
- * tick may be due. */
+/* Calls and completions without a look at the clock while nothing but the
+ * hand's tick may be due. */
 #define BASE_LAX_CALLS 16
 
 /* iface_progress of UCT, where the queue pair is not direct. */

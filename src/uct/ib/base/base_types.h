@@ -189,8 +189,8 @@ struct base_iface {
     uint32_t   replays;      /* that were over, ever */
     uint32_t   rounds;       /* of progress, while BASE_TODO_TOLD is set */
     uint32_t   rounds_end;   /* when it is no longer */
-    uint32_t   lax_calls;    /* of progress, and its completions, since the clock
-                                was last asked, that found flow_is_lax */
+    uint32_t   lax_calls;    /* of progress, and its completions, since the
+                                clock was last asked, that found flow_is_lax */
 
     /* the rest */
     const base_transport_t *transport;
