@@ -4,7 +4,7 @@
  * replacement, and sees which of them use their grants.
  *
  * An active flow that neither came to look_low since the last visit nor used a
- * quarter of its window is calm from now on, whether or not its sender ever
+ * quarter of a whole window is calm from now on, whether or not its sender ever
  * hears of it. If it did not move at all and holds more credits than a calm one
  * may, they are recalled. A calm flow that did not move for some rounds keeps
  * FLOW_IDLE_WINDOW credits, and the others are recalled; but only once for

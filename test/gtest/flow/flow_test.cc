@@ -316,6 +316,22 @@ void settle(Node &a)
     }
 }
 
+void windows(Node &from, Node &to, flow_tx_t *tx, int times)
+{
+    for (; times > 0; --times) {
+        while (from.send(tx, "y")) {
+        }
+        std::vector<Packet> sent = take(from);
+        for (const Packet &packet : sent) {
+            to.receive(packet);
+        }
+        settle(to, from);
+        for (const Packet &packet : sent) {
+            from.complete(packet);
+        }
+    }
+}
+
 std::pair<flow_tx_t*, flow_tx_t*> connect(Node &a, Node &b)
 {
     flow_tx_t *ab = a.open(b);

@@ -117,6 +117,9 @@ void ud(flow_params_t *params);
 void settle(Node &a, Node &b);
 /* The same for one node that talks to itself. */
 void settle(Node &a);
+/* All that the window lets go, so many times; the limits for it come before the
+ * completions. */
+void windows(Node &from, Node &to, flow_tx_t *tx, int times);
 /* Open a flow both ways and settle; the flows. */
 std::pair<flow_tx_t*, flow_tx_t*> connect(Node &a, Node &b);
 

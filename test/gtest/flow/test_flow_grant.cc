@@ -24,11 +24,20 @@ TEST(flow_grant, one_way__limits_alone_each_half_window)
     EXPECT_GE(b.counters().limits_alone, 6400u / 64);
 }
 
+/* Messages, one by one, whose pair is silent. */
+static void stream(Node &a, Node &b, flow_tx_t *tx, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        ASSERT_TRUE(a.send(tx, "x")) << i;
+        settle(a, b);
+    }
+}
+
 /* Nothing is due between two limits that go alone; who was silent carries one
  * with its next message that is a quarter old at most. */
 TEST(flow_grant, silent_pair__one_look_a_limit_and_a_new_one_when_it_speaks)
 {
-    for (unsigned consumed : {1u, 17u, 33u, 47u}) {
+    for (int consumed : {1, 17, 33, 47}) {
         Node a(1), b(2);
         auto [tx, back] = connect(a, b);
         flow_rx_t *rx   = rx_of(b, a, tx);
@@ -47,13 +56,9 @@ TEST(flow_grant, silent_pair__one_look_a_limit_and_a_new_one_when_it_speaks)
         EXPECT_LE(looks, alone + 2);
 
         while (b.counters().limits_alone == alone) { /* up to the next */
-            ASSERT_TRUE(a.send(tx, "x"));
-            settle(a, b);
+            stream(a, b, tx, 1);
         }
-        for (unsigned i = 0; i < consumed; ++i) {
-            ASSERT_TRUE(a.send(tx, "x"));
-            settle(a, b);
-        }
+        stream(a, b, tx, consumed);
         ASSERT_TRUE(b.send(back, "y"));
         settle(a, b);
         while (a.send(tx, "x")) {
@@ -290,15 +295,6 @@ TEST_F(flow_recall, overtakes_one_limit_of_two)
     EXPECT_TRUE(a.send(tx, "z"));
 }
 
-/* Messages, one by one, whose pair is silent. */
-static void stream(Node &a, Node &b, flow_tx_t *tx, int count)
-{
-    for (int i = 0; i < count; ++i) {
-        ASSERT_TRUE(a.send(tx, "x")) << i;
-        settle(a, b);
-    }
-}
-
 /* The recall comes after a header that was sent later: nothing may have been
  * granted beyond it meanwhile. */
 TEST(flow_grant, recall__overtaken_by_the_pair)
@@ -309,18 +305,7 @@ TEST(flow_grant, recall__overtaken_by_the_pair)
     stream(a, b, tx, 1);
     flow_grant_recall(b.core, rx_of(b, a, tx));
     Packet recall = take(b).at(0);
-    for (int i = 0; i < 2; ++i) {
-        while (b.send(back, "y")) {
-        }
-        std::vector<Packet> sent = take(b);
-        for (const Packet &packet : sent) {
-            a.receive(packet);
-        }
-        settle(a, b); /* limits come before completions */
-        for (const Packet &packet : sent) {
-            b.complete(packet);
-        }
-    }
+    windows(b, a, back, 2);
     a.receive(recall);
     b.complete(recall);
     stream(a, b, tx, 4 * FLOW_WINDOW_MAX);

@@ -115,18 +115,7 @@ TEST_F(flow_hand, recall__stays_while_the_pair_sends)
     flow_rx_t *rx = flow_core_rx(b.core, back->carries);
     ASSERT_TRUE(rx->flags & FLOW_RXF_RECALLED);
     uint64_t alone = b.counters().limits_alone;
-    for (int i = 0; i < 4; ++i) {
-        while (b.send(back, "y")) {
-        }
-        std::vector<Packet> sent = take(b);
-        for (const Packet &packet : sent) {
-            a.receive(packet);
-        }
-        settle(a, b); /* limits come before completions */
-        for (const Packet &packet : sent) {
-            b.complete(packet);
-        }
-    }
+    windows(b, a, back, 4);
     EXPECT_TRUE(rx->flags & FLOW_RXF_RECALLED);
     EXPECT_EQ(FLOW_IDLE_WINDOW,
               flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx)));
