@@ -17,6 +17,8 @@
 . "$TEST_DIR/gpu/ucx.sh"
 # shellcheck source=test/gpu/accidents.sh
 . "$TEST_DIR/gpu/accidents.sh"
+# shellcheck source=test/gpu/device_api.sh
+. "$TEST_DIR/gpu/device_api.sh"
 set -u
 
 # ------------------------------------------------------------ each UCX
@@ -473,6 +475,7 @@ suite_run() {
     check staging_told 40 staging_told
     check staging_told_old 20 staging_told_old
     check nixl_vram 60 nixl_vram
+    device_api
     check ucxx_device 60 ucxx_device
     check openmpi_device 60 openmpi_device
     check on_hardware 120 on_hardware

@@ -293,6 +293,20 @@ static void report_nvidia(info_t *info, const functions_t *all)
     }
 }
 
+/* UCX's device API, by which kernels begin transfers (transport srd_gpu). */
+static void report_kernels(info_t *info)
+{
+    if ((info->direct.major == 1) && (info->direct.minor < 22)) {
+        info_report(info, INFO_OK, "GPU kernels", NULL,
+                    "this UCX has no device API for them (1.22.1 and newer "
+                    "have)");
+    } else if (info->direct.major > 0) {
+        info_report(info, INFO_OK, "GPU kernels", NULL,
+                    "srd_gpu serves UCX's device API, where UCX is 1.22.1 or "
+                    "newer and EFA and rdma-core have RDMA write");
+    }
+}
+
 void check_gpu(info_t *info)
 {
     static functions_t all;
@@ -309,6 +323,7 @@ void check_gpu(info_t *info)
                     "%u GPUs without a driver", all.gpu_count);
     } else if (all.is_nvidia) {
         report_nvidia(info, &all);
+        report_kernels(info);
     } else {
         info_report(info, INFO_OK, "GPU memory", NULL,
                     "%u GPUs, whose memory the EFA may reach", all.gpu_count);

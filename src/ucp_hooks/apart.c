@@ -58,7 +58,7 @@ static int apart_is_ours(const char *name, size_t length)
 {
     unsigned i;
 
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
+    for (i = 0; i < ucx_provider.carrier_count; ++i) {
         if (apart_is_one_of(&ucx_provider.transports[i]->name, 1, name,
                             length)) {
             return 1;
@@ -135,7 +135,7 @@ static unsigned apart_ours(const char *line, char *names)
 }
 
 /* The transport to other hosts that has the checksum @sum, "" if it is one
- * within a host, NULL if it is unknown. */
+ * within a host, or for GPUs' kernels alone, NULL if it is unknown. */
 static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
 {
     unsigned i;
@@ -144,7 +144,7 @@ static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
         const char *name = ucx_provider.transports[i]->name;
 
         if (peer_address_sum(host, name) == sum) {
-            return name;
+            return (i < ucx_provider.carrier_count) ? name : "";
         }
     }
     for (i = 0; i < sizeof(apart_far) / sizeof(*apart_far); ++i) {

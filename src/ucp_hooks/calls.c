@@ -37,6 +37,7 @@ static const symbol_t calls_symbols[] = {
     CALL("uct_base_iface_estimate_perf", iface_estimate_perf, REQUIRED),
     CALL("uct_iface_base_query_v2", iface_query_v2, OPTIONAL),
     CALL("uct_md_mkey_pack_v2", mkey_pack, OPTIONAL),
+    CALL("uct_md_mem_elem_release", mem_elem_release, OPTIONAL),
     CALL("uct_iface_dump_am", iface_dump_am, OPTIONAL),
     CALL("ucs_log_dispatch", log_dispatch, REQUIRED),
     CALL("ucs_log_push_handler", log_push_handler, OPTIONAL),

@@ -66,6 +66,8 @@ typedef struct ucx_calls {
                                     length, which counters.c has as NULL, 0 */
     ucs_status_t (*iface_query_v2)(uct_iface_h iface, void *attr);
                                        /* optional: 1.20, 1.22 and later */
+    void (*mem_elem_release)(uct_md_h md, void *handle);
+                                       /* optional: 1.22.1 and later */
 
     /* libucs */
     void (*log_dispatch)(const char *file, unsigned line, const char *function,

@@ -11,7 +11,7 @@ static void collision_visit(const ucx_list_entry_t *entry, void *arg)
     unsigned i;
 
     for (i = 0; (entry->tl_name != NULL) &&
-                (i < ucx_provider.transport_count); ++i) {
+                (i < ucx_provider.carrier_count); ++i) {
         const char *name = ucx_provider.transports[i]->name;
 
         if ((collision->name == NULL) &&

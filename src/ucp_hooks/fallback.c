@@ -514,7 +514,7 @@ static use_kind_t opener_kind(const ucx_list_entry_t *entry)
     };
     unsigned i;
 
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
+    for (i = 0; i < ucx_provider.carrier_count; ++i) {
         if (!strncmp(entry->tl_name, ucx_provider.transports[i]->name,
                      UCT_TL_NAME_MAX)) {
             return USE_EFA;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "find.h"
+#include "host.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -255,4 +256,61 @@ size_t ucx_find_data_size(void *handle, const char *name)
         return 0;
     }
     return sym->st_size;
+}
+
+/* ---- who uses UCX's device API ---- */
+
+/* Does the object want the function from another one? Ahead of its own symbols,
+ * where its GNU hash table begins, stand those that it wants. */
+static int object_wants(const struct dl_phdr_info *info,
+                        const ElfW(Dyn) *dynamic, const char *name)
+{
+    const ElfW(Sym) *symbols = NULL;
+    const char *strings      = NULL;
+    const uint32_t *hash     = NULL;
+    uint32_t i;
+
+    for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+        /* (the loader has added the load address, but not in the vDSO) */
+        ElfW(Addr) at = dynamic->d_un.d_ptr +
+                        ((dynamic->d_un.d_ptr < info->dlpi_addr) ?
+                         info->dlpi_addr : 0);
+
+        symbols = (dynamic->d_tag == DT_SYMTAB) ? (const void*)at : symbols;
+        strings = (dynamic->d_tag == DT_STRTAB) ? (const void*)at : strings;
+        hash    = (dynamic->d_tag == DT_GNU_HASH) ? (const void*)at : hash;
+    }
+    if ((symbols == NULL) || (strings == NULL) || (hash == NULL)) {
+        return 0;
+    }
+    for (i = 1; i < hash[1]; ++i) {
+        if ((symbols[i].st_shndx == SHN_UNDEF) &&
+            !strcmp(strings + symbols[i].st_name, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int object_uses_device_api(struct dl_phdr_info *info, size_t size,
+                                  void *arg)
+{
+    unsigned i;
+
+    (void)size;
+    (void)arg;
+    for (i = 0; i < info->dlpi_phnum; ++i) {
+        if ((info->dlpi_phdr[i].p_type == PT_DYNAMIC) &&
+            object_wants(info, (const void*)(info->dlpi_addr +
+                                             info->dlpi_phdr[i].p_vaddr),
+                         "ucp_device_remote_mem_list_create")) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ucx_host_uses_device_api(void)
+{
+    return dl_iterate_phdr(object_uses_device_api, NULL);
 }

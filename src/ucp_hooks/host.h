@@ -349,6 +349,18 @@ void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
  * dev_num_paths): the first call of iface_query. */
 void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
 
+/* Whether UCX has the device API as it is since 1.22.1, by which kernels of a
+ * GPU use endpoints; and the part of iface_query's answer that says so of an
+ * interface that serves it, with keys for memory at both ends. */
+int  ucx_host_has_device_api(const ucx_host_t *host);
+
+/* Whether some library in the process, or the program, calls that API to make
+ * lists of remote memory. For set-up paths. */
+int  ucx_host_uses_device_api(void);
+
+void ucx_iface_attr_device(const ucx_iface_base_t *self,
+                           uct_iface_attr_t *attr);
+
 /*
  * Tell UCX that @ep failed with @status: calls the user's error handler, if
  * any. The handler may destroy @ep and any other endpoint. To be called from

@@ -111,6 +111,24 @@ void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr)
     self->host->calls->iface_query(self, attr);
 }
 
+int ucx_host_has_device_api(const ucx_host_t *host)
+{
+    return host->calls->mem_elem_release != NULL;
+}
+
+void ucx_iface_attr_device(const ucx_iface_base_t *self, uct_iface_attr_t *attr)
+{
+    /* UCT_IFACE_FLAG_DEVICE_EP, UCT_IFACE_FLAG_DEVICE_LKEY; and the member
+     * ctl_device, in what is padding in the header that we are built with */
+    size_t ctl_device = offsetof(uct_iface_attr_t, dev_num_paths) +
+                        sizeof(attr->dev_num_paths);
+
+    if (ucx_host_has_device_api(self->host)) {
+        attr->cap.flags |= (1ul << 55) | (1ul << 56);
+        ((uint8_t*)attr)[ctl_device] = UCS_SYS_DEVICE_ID_UNKNOWN;
+    }
+}
+
 ucs_status_t ucx_iface_handle_ep_err(ucx_iface_base_t *self, uct_ep_h ep,
                                      ucs_status_t status)
 {

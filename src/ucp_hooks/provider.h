@@ -235,7 +235,18 @@ typedef struct ucx_iface_vops {
                                uct_completion_t *comp);
     ucs_status_t (*ep_get_sgl)(uct_ep_h ep, const ucx_sgl_t *sgl,
                                uct_completion_t *comp);
+
+    /* *device_ep_p: the endpoint for a GPU's kernels, as uct_device_ep_t has
+     * it, in memory that they reach, until @ep is destroyed. Asked where
+     * ucx_host_has_device_api(). UCS_OK, UCS_ERR_NO_MEMORY. Optional. */
+    ucs_status_t (*ep_get_device_ep)(uct_ep_h ep, void **device_ep_p);
 } ucx_iface_vops_t;
+
+
+/* Memory as a GPU's kernels have it: uct_ib_md_device_mem_element_t. */
+typedef struct ucx_device_mem {
+    uint32_t lkey, rkey;
+} ucx_device_mem_t;
 
 
 /* ---- component -------------------------------------------------------- */
@@ -245,6 +256,8 @@ typedef struct ucx_component {
     ucx_config_table_t     md_config;  /* prefix "EFA_" */
     const ucx_transport_t  *const *transports;
     unsigned               transport_count;
+    unsigned               carrier_count; /* the first so many carry UCP's
+                                             messages */
 
     /*
      * Names of the memory domains there are now. *names_p: from malloc(), the
@@ -313,6 +326,12 @@ typedef struct ucx_component {
                                 uct_rkey_t *rkey_p, void **handle_p);
     ucs_status_t (*rkey_release)(ucx_host_t *host, uct_rkey_t rkey,
                                  void *handle);
+
+    /* Keys for a GPU's kernels: of @memh, or NULL, and of @rkey, or
+     * UCT_INVALID_RKEY. They are as good as those two. UCS_OK,
+     * UCS_ERR_UNSUPPORTED, UCS_ERR_INVALID_PARAM; logged. */
+    ucs_status_t (*mem_elem_pack)(ucx_md_t *md, uct_mem_h memh, uct_rkey_t rkey,
+                                  ucx_device_mem_t *elem);
 } ucx_component_t;
 
 /* The one component of this module, defined by the transports. */

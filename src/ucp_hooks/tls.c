@@ -221,7 +221,7 @@ const char *tls_first_of_ours(const ucx_host_t *host)
 {
     unsigned i;
 
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
+    for (i = 0; i < ucx_provider.carrier_count; ++i) {
         if (!ucx_user_left_out(host, ucx_provider.transports[i]->name)) {
             return ucx_provider.transports[i]->name;
         }
@@ -237,7 +237,7 @@ void tls_names_of_ours(const ucx_host_t *host, const char *between, char *text,
     unsigned i;
 
     text[0] = '\0';
-    for (i = 0; (i < ucx_provider.transport_count) && (length < max); ++i) {
+    for (i = 0; (i < ucx_provider.carrier_count) && (length < max); ++i) {
         const char *name = ucx_provider.transports[i]->name;
 
         if (!some || !ucx_user_left_out(host, name)) {

@@ -43,7 +43,7 @@ static void node_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 
 static int node_open_worker(node_t *node, const node_params_t *params)
 {
-    uint64_t features = NODE_FEATURES |
+    uint64_t features = NODE_FEATURES | params->features |
                         (params->wakeup ? UCP_FEATURE_WAKEUP : 0);
 
     if (node_check(ucp_open(features, &node->ctx), "ucp_init")) {

@@ -18,6 +18,7 @@ typedef struct node_params {
     int      peer_err; /* endpoints in error mode PEER */
     int      sockaddr; /* connect by socket address; as with peer_err */
     int      wakeup;   /* sleep on the worker's descriptor instead of polling */
+    uint64_t features; /* of UCP, beside those that every test has */
     int      timeout;  /* seconds without progress until the watchdog ends us */
     void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
     void     *err_arg; /* for err_cb; NULL err_cb: an error fails the test */

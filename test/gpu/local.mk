@@ -54,6 +54,12 @@ test_ucp_gpu_SOURCES = $(test_apps_common) test/gpu/ucp_gpu.c \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
 
+check_PROGRAMS += test/ucp_device
+test_ucp_device_SOURCES = $(test_apps_common) test/gpu/ucp_device.c \
+	test/gpu/device_list.c test/gpu/device_list.h \
+	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
+test_ucp_device_LDADD   = $(UCP_LIBS) -ldl
+
 # By MPI's compiler wrapper, hence a rule of its own.
 test_mpi_gpu_sources = $(srcdir)/test/gpu/mpi_gpu.c $(srcdir)/test/gpu/device.c \
 	$(srcdir)/test/apps/fill.c
@@ -65,5 +71,5 @@ test/mpi_gpu: $(test_mpi_gpu_sources) $(srcdir)/test/gpu/device.h \
 	@$(MKDIR_P) test
 	$(AM_V_CC)$(MPICC) $(BASE_CFLAGS) -I$(srcdir) -I$(srcdir)/src -O2 -g -o $@ \
 	    $(test_mpi_gpu_sources) -ldl
-EXTRA_DIST += test/gpu/mpi_gpu.c test/gpu/accidents.sh
+EXTRA_DIST += test/gpu/mpi_gpu.c test/gpu/accidents.sh test/gpu/device_api.sh
 CLEANFILES += test/mpi_gpu

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one component of this module, as src/ucp_hooks registers it. */
 #include "efa/efa_device.h"
+#include "efa/efa_device_mem.h"
 #include "efa/efa_md.h"
 #include "efa/efa_mr.h"
 #include "efa/efa_trial.h"
 #include "efa/efa_rkey.h"
 #include "srd/srd.h"
 #include "srd/srd_segments.h"
+#include "srd_gpu/srd_gpu.h"
 #include "ud/ud.h"
 
 static const ucx_transport_t *const efa_transports[] = {&srd_transport,
-                                                        &ud_transport};
+                                                        &ud_transport,
+                                                        &srd_gpu_transport};
 
 const ucx_component_t ucx_provider = {
     .name      = "efa",
@@ -24,6 +27,7 @@ const ucx_component_t ucx_provider = {
         },
     .transports      = efa_transports,
     .transport_count = sizeof(efa_transports) / sizeof(efa_transports[0]),
+    .carrier_count   = 2,
     .query_mds         = efa_md_list,
     .device_is_present = efa_device_is_present,
     .count_rdma        = efa_device_count_rdma,
@@ -38,4 +42,5 @@ const ucx_component_t ucx_provider = {
     .mkey_pack         = efa_mkey_pack,
     .rkey_unpack       = srd_rkey_unpack,
     .rkey_release      = efa_rkey_release,
+    .mem_elem_pack     = efa_mem_elem_pack,
 };

@@ -11,6 +11,7 @@ uct_ib_sources = \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
 	src/uct/ib/efa/efa_barrier.h \
+	src/uct/ib/efa/efa_device_mem.c src/uct/ib/efa/efa_device_mem.h \
 	src/uct/ib/efa/efa_direct.c src/uct/ib/efa/efa_direct.h \
 	src/uct/ib/efa/efa_direct_poll.h src/uct/ib/efa/efa_direct_post.h \
 	src/uct/ib/efa/efa_direct_test.c src/uct/ib/efa/efa_direct_test.h \
@@ -88,6 +89,16 @@ uct_ib_sources = \
 	src/uct/ib/srd/srd_rma.c src/uct/ib/srd/srd_rma.h \
 	src/uct/ib/srd/srd_segments.c src/uct/ib/srd/srd_segments.h \
 	src/uct/ib/srd/srd_status.c \
+	src/uct/ib/srd_gpu/srd_gpu.h src/uct/ib/srd_gpu/srd_gpu_d2p.h \
+	src/uct/ib/srd_gpu/srd_gpu_count.c \
+	src/uct/ib/srd_gpu/srd_gpu_cuda.c src/uct/ib/srd_gpu/srd_gpu_cuda.h \
+	src/uct/ib/srd_gpu/srd_gpu_iface.c \
+	src/uct/ib/srd_gpu/srd_gpu_memory.c \
+	src/uct/ib/srd_gpu/srd_gpu_order.c \
+	src/uct/ib/srd_gpu/srd_gpu_peer.c \
+	src/uct/ib/srd_gpu/srd_gpu_proxy.c \
+	src/uct/ib/srd_gpu/srd_gpu_ring.h \
+	src/uct/ib/srd_gpu/srd_gpu_thread.c src/uct/ib/srd_gpu/srd_gpu_thread.h \
 	src/uct/ib/ud/ud.h \
 	src/uct/ib/ud/ud_acks.c \
 	src/uct/ib/ud/ud_config.c \

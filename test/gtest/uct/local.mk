@@ -60,6 +60,9 @@ test_gtest_efa_SOURCES = \
 	src/ucp_hooks/counters.c \
 	test/gtest/uct/test_efa_speed.cc \
 	src/uct/ib/efa/efa_speed.c \
+	test/gtest/uct/test_srd_gpu.cc \
+	test/gtest/uct/srd_gpu_shim.c \
+	src/uct/ib/srd_gpu/srd_gpu_order.c \
 	test/gtest/uct/test_near.cc \
 	src/ucp_hooks/near.c
 test_gtest_efa_LDADD = $(GTEST_LIBS)

@@ -13,11 +13,12 @@ typedef struct efa_md_config {
     int      direct;           /* ucs_ternary_auto_value_t */
     int      huge_pages;       /* ucs_ternary_auto_value_t */
     int      dmabuf;           /* 0 or 1 */
+    int      device_api;       /* ucs_ternary_auto_value_t */
     char    *record;           /* DIR[:SIZE]; may be empty */
     int      top;              /* 0 or 1 */
 } efa_md_config_t;
 
-#define EFA_MD_CONFIG_COUNT 9
+#define EFA_MD_CONFIG_COUNT 10
 extern const ucx_config_field_t efa_md_config_fields[];
 
 #endif

@@ -128,6 +128,21 @@ efa_md_fork_init(efa_md_t *md, const efa_md_config_t *config)
     return UCS_ERR_UNSUPPORTED;
 }
 
+/* Whether srd_gpu is offered: UCX_EFA_DEVICE_API as it is for this process. */
+static int efa_device_api(const efa_md_t *md, const void *config)
+{
+    int wished = ((const efa_md_config_t*)config)->device_api;
+
+    if (!ucx_host_has_device_api(md->super.host)) {
+        return UCS_NO;
+    }
+    if (wished == UCS_TRY) {
+        wished = (ucx_user_asked_for("srd_gpu") ||
+                  ucx_host_uses_device_api()) ? UCS_YES : UCS_NO;
+    }
+    return wished;
+}
+
 ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
                          const void *config, ucx_md_t **md_p)
 {
@@ -175,6 +190,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     md->huge_pages = ((const efa_md_config_t*)config)->huge_pages;
     md->record     = efa_md_record(config);
     md->top        = ((const efa_md_config_t*)config)->top;
+    md->device_api = efa_device_api(md, config);
     efa_md_probe_gpu(md, ((const efa_md_config_t*)config)->dmabuf);
     efa_md_memh_open(md);
     efa_md_cache_open(md, config);

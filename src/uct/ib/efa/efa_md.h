@@ -28,6 +28,7 @@ struct efa_md {
     int             huge_pages; /* the same: UCX_EFA_HUGE_PAGES */
     char           *record; /* UCX_EFA_RECORD; NULL: not recorded */
     int             top; /* UCX_EFA_TOP */
+    int             device_api; /* the same: UCX_EFA_DEVICE_API; or UCS_NO */
     int             direct_tried;
     const char     *direct_why_not; /* efa_direct_test.h, when tried */
     int             has_cache;

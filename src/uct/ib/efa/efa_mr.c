@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EFA_MEMH_BLOCK 64 /* handles that are added at a time */
-
 static int efa_mr_reg_access(efa_md_t *md, void *address, size_t length,
                              int access, void **mr_p)
 {
@@ -162,6 +160,7 @@ efa_memh_t *efa_memh_get(efa_md_t *md)
         memh->region  = NULL;
         memh->may_end = 0;
         memh->is_segment = 0;
+        memh->counts     = 0;
     }
     pthread_mutex_unlock(&md->memh_lock);
     return memh;
@@ -200,6 +199,14 @@ static int efa_mr_reg_gpu(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
                   md->device->name, strerror(err));
     }
     return 0;
+}
+
+/* Peers may increment counters in it (srd_gpu), or may no more: none does. */
+static void efa_memh_count(efa_memh_t *memh, int counts)
+{
+    pthread_mutex_lock(&memh->md->memh_lock);
+    memh->counts = counts;
+    pthread_mutex_unlock(&memh->md->memh_lock);
 }
 
 int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
@@ -242,14 +249,14 @@ int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
     memh->mr      = mr;
     memh->address = reg->address;
     memh->length  = reg->length;
-    memh->full    = md;
-    if (weak) {
-        memh->full  = NULL;
-        memh->flags = reg->flags;
-    }
+    memh->flags   = reg->flags;
+    memh->full    = weak ? NULL : md;
     memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
                     (reg->mem_type == UCS_MEMORY_TYPE_HOST);
     *memh_p       = memh;
+    if (md->device_api != UCS_NO) {
+        efa_memh_count(memh, 1);
+    }
     return 0;
 }
 
@@ -307,6 +314,9 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
     if (invalidate && !memh->may_end &&
         ucx_host_checks_params(super->host, (uct_md_h)super)) {
         return UCS_ERR_INVALID_PARAM; /* UCX's word for it; it would work */
+    }
+    if (md->device_api != UCS_NO) {
+        efa_memh_count(memh, 0);
     }
     efa_memh_dereg(memh, invalidate, comp);
     return UCS_OK;

@@ -12,7 +12,7 @@ struct efa_memh {
     efa_md_t            *md;   /* NULL while free */
     void                *address; /* what was asked for */
     size_t               length;
-    unsigned             flags;  /* likewise, while `full` is NULL */
+    unsigned             flags;   /* likewise */
     struct efa_memh     *before; /* the weaker one that this one replaced, and
                                     those of parts: in use until the end;
                                     under memh_lock */
@@ -23,6 +23,8 @@ struct efa_memh {
     int                  is_host; /* no GPU's memory, for sure */
     int                  may_end; /* a key was packed to be invalidated */
     int                  is_segment;
+    int                  counts; /* peers may increment counters in it: under
+                                    memh_lock */
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */

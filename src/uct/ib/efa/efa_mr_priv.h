@@ -13,6 +13,8 @@ enum {
     EFA_REG_ALONE  = 2  /* past the cache */
 };
 
+#define EFA_MEMH_BLOCK 64 /* handles in a block of md->memh_blocks */
+
 /* A handle that is of no registration yet, NULL when out of memory; and back,
  * when it is of none any more. */
 efa_memh_t *efa_memh_get(efa_md_t *md);

@@ -10,11 +10,26 @@ typedef struct srd_iface_config {
     base_config_t super;
     double        get_short; /* seconds that it waits; 0: not offered */
     int           put_flush; /* a read behind each write */
+    unsigned      gpu_channels, gpu_depth; /* of srd_gpu, as the next two */
+    int           gpu_thread;
+    double        gpu_idle; /* seconds */
 } srd_iface_config_t;
 
-#define SRD_CONFIG_COUNT 10
+#define SRD_CONFIG_COUNT 14
 extern const ucx_config_field_t srd_config_fields[];
 extern const ucx_transport_t    srd_transport;
+
+/* The part of base_transport_t that srd and srd_gpu share. */
+void srd_flow_params(flow_params_t *params);
+#define SRD_GOODBYE_TIME 20000000 /* ns */
+#define SRD_TRANSPORT \
+    .prefix       = "UCX_SRD_", \
+    .qp_kind      = EFA_QP_SRD, \
+    .release_desc = base_rxq_release, \
+    .goodbye_time = SRD_GOODBYE_TIME, \
+    .flow_params  = srd_flow_params, \
+    .status       = srd_status, \
+    .flow_status  = srd_flow_status
 
 /* The status of a completion, in base_transport_t. */
 ucs_status_t       srd_status(unsigned vendor_err);

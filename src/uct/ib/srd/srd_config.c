@@ -25,6 +25,21 @@ const ucx_config_field_t srd_config_fields[] = {
      "costs a round trip. For memory of GPUs before Hopper, where a running "
      "kernel may see written data late",
      UCX_CONFIG_AT(srd_iface_config_t, put_flush, UCX_CONFIG_BOOL), 0, 0},
+    {"GPU_CHANNELS", "4",
+     "Rings of transport srd_gpu, into which kernels write their operations, "
+     "rounded up to a power of two",
+     UCX_CONFIG_AT(srd_iface_config_t, gpu_channels, UCX_CONFIG_UINT), 1, 32},
+    {"GPU_DEPTH", "1024",
+     "Operations that each of them takes, of 64 B, likewise rounded up",
+     UCX_CONFIG_AT(srd_iface_config_t, gpu_depth, UCX_CONFIG_UINT), 2, 65536},
+    {"GPU_THREAD", "y",
+     "Have a thread for kernels' operations, and for those of peers; n: they "
+     "go on while the program calls ucp_worker_progress",
+     UCX_CONFIG_AT(srd_iface_config_t, gpu_thread, UCX_CONFIG_BOOL), 0, 0},
+    {"GPU_IDLE", "10ms",
+     "How long that thread polls in vain before it sleeps, for up to 2 ms at a "
+     "time",
+     UCX_CONFIG_AT(srd_iface_config_t, gpu_idle, UCX_CONFIG_TIME), 0, 1e6},
 };
 
 _Static_assert((sizeof(srd_config_fields) / sizeof(srd_config_fields[0])) ==

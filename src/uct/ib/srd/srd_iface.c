@@ -13,27 +13,17 @@
 #include <uct/ib/base/base_am.h>
 #include <uct/ib/efa/efa_trial.h>
 
-#define SRD_GOODBYE_TIME 20000000  /* ns */
 #define SRD_BACKOFF_MIN  50000     /* ns, after a receiver was not ready */
 #define SRD_BACKOFF_MAX  100000000 /* ns */
 
-static void srd_flow_params(flow_params_t *params)
+void srd_flow_params(flow_params_t *params)
 {
     flow_params_default(params);
     params->rnr_min = SRD_BACKOFF_MIN;
     params->rnr_max = SRD_BACKOFF_MAX;
 }
 
-static const base_transport_t srd_base = {
-    .name         = "srd",
-    .prefix       = "UCX_SRD_",
-    .qp_kind      = EFA_QP_SRD,
-    .release_desc = base_rxq_release,
-    .goodbye_time = SRD_GOODBYE_TIME,
-    .flow_params  = srd_flow_params,
-    .status       = srd_status,
-    .flow_status  = srd_flow_status,
-};
+static const base_transport_t srd_base = {.name = "srd", SRD_TRANSPORT};
 
 static ucx_stats_class_t srd_stats_class = BASE_COUNTERS_CLASS("srd");
 

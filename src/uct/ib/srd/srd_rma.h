@@ -112,6 +112,24 @@ srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
                                op->rkey);
 }
 
+/* The device has it, or will by the doorbell of its list. */
+static inline __attribute__((always_inline)) void
+srd_rma_took(const srd_rma_t *rma)
+{
+    base_iface_t *iface = rma->iface;
+    base_ep_t    *ep    = rma->ep;
+
+    base_op_take_any(&iface->ops, rma->op, &ep->ah->share);
+    base_outstanding_append(ep, &rma->op->out);
+    ++ep->rma_ops;
+    ++iface->rma_ops;
+    ++iface->ops_posted;
+    ++iface->rma_posted;
+    if (__builtin_expect(ep->rma_unusual, 0)) {
+        srd_rma_posted(iface, ep);
+    }
+}
+
 /*
  * Posts it with the pieces that were set. UCS_INPROGRESS; else the status of
  * base_fail_post, and the operation is still free.
@@ -133,16 +151,7 @@ srd_rma_post(const srd_rma_t *rma, base_out_kind_t kind, uct_completion_t *comp)
     if (__builtin_expect(err != 0, 0)) {
         return base_fail_post(ep, err);
     }
-
-    base_op_take_any(&iface->ops, op, &ep->ah->share);
-    base_outstanding_append(ep, &op->out);
-    ++ep->rma_ops;
-    ++iface->rma_ops;
-    ++iface->ops_posted;
-    ++iface->rma_posted;
-    if (__builtin_expect(ep->rma_unusual, 0)) {
-        srd_rma_posted(iface, ep);
-    }
+    srd_rma_took(rma);
     return UCS_INPROGRESS;
 }
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "srd_gpu_cuda.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+/* Numbers of CUDA's driver interface (cuda.h). */
+enum {
+    CUDA_HOSTALLOC_PORTABLE    = 1,
+    CUDA_HOSTALLOC_DEVICEMAP   = 2,
+    CUDA_STREAM_NON_BLOCKING   = 1,
+    CUDA_POINTER_MEMORY_TYPE   = 2,
+    CUDA_POINTER_DEVICE        = 9,
+    CUDA_MEMORYTYPE_DEVICE     = 2,
+    CUDA_DEVICES               = 64
+};
+
+typedef struct srd_gpu_cuda {
+    int (*ctx_get_device)(int *device);
+    int (*ctx_push)(void *context);
+    int (*ctx_pop)(void **context);
+    int (*primary_retain)(void **context, int device);
+    int (*host_alloc)(void **memory, size_t size, unsigned flags);
+    int (*host_free)(void *memory);
+    int (*pointer_attribute)(void *value, int attribute, uint64_t address);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_synchronize)(void *stream);
+    int (*copy)(uint64_t to, uint64_t from, size_t size, void *stream);
+    int found;
+} srd_gpu_cuda_t;
+
+static srd_gpu_cuda_t cuda;
+static pthread_mutex_t cuda_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void srd_gpu_cuda_find(void *library)
+{
+    static const char *const names[] = {
+        "cuCtxGetDevice", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
+        "cuDevicePrimaryCtxRetain", "cuMemHostAlloc", "cuMemFreeHost",
+        "cuPointerGetAttribute", "cuStreamCreate", "cuStreamSynchronize",
+        "cuMemcpyAsync"
+    };
+    void   **calls = (void**)&cuda;
+    unsigned i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        calls[i] = dlsym(library, names[i]);
+        if (calls[i] == NULL) {
+            return;
+        }
+    }
+    cuda.found = 1; /* and the library stays */
+}
+
+/* NULL: it is not in this process. */
+static const srd_gpu_cuda_t *srd_gpu_cuda_get(void)
+{
+    void *library;
+
+    pthread_mutex_lock(&cuda_lock);
+    if (!cuda.found) {
+        library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (library != NULL) {
+            srd_gpu_cuda_find(library);
+        }
+        if ((library != NULL) && !cuda.found) {
+            dlclose(library);
+        }
+    }
+    pthread_mutex_unlock(&cuda_lock);
+    return cuda.found ? &cuda : NULL;
+}
+
+int srd_gpu_cuda_is_used(void)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    int                   device;
+
+    return (driver != NULL) && (driver->ctx_get_device(&device) == 0);
+}
+
+int srd_gpu_cuda_host_alloc(void **memory_p, size_t size)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+
+    return (driver == NULL) ?
+                   -1 :
+                   driver->host_alloc(memory_p, size,
+                                      CUDA_HOSTALLOC_PORTABLE |
+                                              CUDA_HOSTALLOC_DEVICEMAP);
+}
+
+void srd_gpu_cuda_host_free(void *memory)
+{
+    (void)srd_gpu_cuda_get()->host_free(memory);
+}
+
+int srd_gpu_cuda_is_device(const void *address)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    unsigned              type   = 0;
+
+    return (driver != NULL) &&
+           (driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE,
+                                      (uintptr_t)address) == 0) &&
+           (type == CUDA_MEMORYTYPE_DEVICE);
+}
+
+/* A device's context, and a stream of our own in it: the usual one would wait
+ * for the kernels. */
+static struct {
+    void *context, *stream;
+} cuda_devices[CUDA_DEVICES];
+
+static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device)
+{
+    void *context;
+    int   err = 0;
+
+    if (cuda_devices[device].context == NULL) {
+        err = driver->primary_retain(&cuda_devices[device].context, device);
+    }
+    if (err == 0) {
+        err = driver->ctx_push(cuda_devices[device].context);
+    }
+    if ((err == 0) && (cuda_devices[device].stream == NULL)) {
+        err = driver->stream_create(&cuda_devices[device].stream,
+                                    CUDA_STREAM_NON_BLOCKING);
+        if (err != 0) {
+            (void)driver->ctx_pop(&context);
+        }
+    }
+    return err;
+}
+
+static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, uint64_t to,
+                             uint64_t from, void *stream)
+{
+    int err = driver->copy(to, from, sizeof(uint64_t), stream);
+
+    return (err != 0) ? err : driver->stream_synchronize(stream);
+}
+
+/* Under cuda_lock: other interfaces may have the same counter. */
+static int srd_gpu_cuda_add_locked(const srd_gpu_cuda_t *driver, int device,
+                                   uint64_t address, uint64_t add)
+{
+    uint64_t value = 0;
+    void    *context, *stream;
+    int      err = srd_gpu_cuda_enter(driver, device);
+
+    if (err != 0) {
+        return err;
+    }
+    stream = cuda_devices[device].stream;
+    err    = srd_gpu_cuda_copy(driver, (uintptr_t)&value, address, stream);
+    if (err == 0) {
+        value += add;
+        err    = srd_gpu_cuda_copy(driver, address, (uintptr_t)&value, stream);
+    }
+    (void)driver->ctx_pop(&context);
+    return err;
+}
+
+int srd_gpu_cuda_add(uint64_t address, uint64_t add)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    int                   device = -1, err;
+
+    if ((driver == NULL) ||
+        (driver->pointer_attribute(&device, CUDA_POINTER_DEVICE, address) !=
+         0) || ((unsigned)device >= CUDA_DEVICES)) {
+        return -1;
+    }
+    pthread_mutex_lock(&cuda_lock);
+    err = srd_gpu_cuda_add_locked(driver, device, address, add);
+    pthread_mutex_unlock(&cuda_lock);
+    return err;
+}

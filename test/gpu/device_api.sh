@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Transport srd_gpu, by the UCX 1.23 of NIXL's wheel and the emulated GPU: threads of
+# ucp_device are the kernels. Sourced by suite_gpu.sh. In another Debian, whose
+# rdma-core has RDMA write: 13 by libefa, sid on the direct data path.
+
+# nixl_ucx: a folder with the wheel's UCX under the names that programs want.
+nixl_ucx() {
+    local libs file name to=$BUILD/gpu/nixl
+    environment nixl
+    libs=$("$PYTHON" -c 'import nixl_cu12, os; print(os.path.dirname(nixl_cu12.__file__))')
+    libs=${libs%/*}/nixl_cu12.libs
+    [ -d "$libs/ucx" ] || fail "NIXL's wheel has no UCX in $libs"
+    mkdir -p "$to/ucx"
+    for name in ucp uct ucs ucm; do
+        ln -sf "$libs/lib$name"-*.so.* "$to/lib$name.so.0"
+    done
+    for file in "$libs"/ucx/*.so.0.0.0; do
+        name=${file##*/}
+        ln -sf "$file" "$to/ucx/${name%.0.0}"
+    done
+    NIXL_LIBS=$BUILD/test/gpu:$to:$libs
+    # shellcheck disable=SC2034 # for with_release
+    RELEASE_BINDS=("${libs%/lib/python*}")
+}
+
+# device_in RELEASE FUNCTION
+device_in() {
+    nixl_ucx
+    with_release "$1" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" "$2" "$NIXL_LIBS" || exit
+}
+
+# device_pair [EFASIM_OPTION...] -- [UCP_DEVICE_OPTION...]
+device_pair() {
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    # as NIXL EP has it; srd_gpu is there since the program calls the device API
+    export UCX_TLS=${DEVICE_TLS-^cuda_ipc,sm}
+    # shellcheck disable=SC2034 # for the suite
+    GPU_LOG=$CHECK_LOG.pair
+    # shellcheck disable=SC2086
+    two_nodes --gpus 2 --device efa2 "${options[@]}" -- \
+        "$SRDRUN" "$BUILD/test/ucp_device" --port @PORT@ ${SERVER-} "$@" -- \
+        "$SRDRUN" "$BUILD/test/ucp_device" --port @PORT@ --client "$@" \
+        >"$GPU_LOG" 2>&1 || { cat "$GPU_LOG"; exit 1; }
+    cat "$GPU_LOG"
+    [ "${GPU_TROUBLE-}" = allowed ] || gpu_no_trouble
+    grep -q '^ok ' "$GPU_LOG" || fail "the program did not end"
+}
+
+# Every counter exact, no counter before its data, every byte right; by the device's
+# own numbers all of it was written by RDMA.
+device_puts_inside() {
+    export LD_LIBRARY_PATH=$1
+    local bytes=$((8 * 100 * 65536)) seed memory
+    device_pair -- --rounds 100 --still
+    at_least "written by RDMA" "$(stat_sum "$STAT" rdma_write_bytes 1)" $bytes
+    at_most "written by RDMA" "$(stat_sum "$STAT" rdma_write_bytes 1)" $bytes
+    for memory in hh hd dh; do
+        device_pair --reorder 0.3 -- --memory $memory --rounds 50 --slot 5000
+    done
+    for seed in 1 2 3; do
+        device_pair --reorder 0.3 --seed $seed -- --seed $seed --blocks 32 --slot 8 \
+            --rounds 50
+    done
+}
+
+# Rings that are full all the time, few work requests, and a window of one message.
+device_full_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_SRD_GPU_DEPTH=2 UCX_SRD_TX_QUEUE_LEN=16
+    export UCX_SRD_WINDOW=1 UCX_SRD_GPU_THREAD
+    for UCX_SRD_GPU_THREAD in y n; do
+        UCX_SRD_GPU_CHANNELS=1 device_pair --reorder 0.3 -- --rounds 30
+        UCX_SRD_GPU_CHANNELS=32 device_pair --reorder 0.3 -- --rounds 30
+    done
+}
+
+# Descriptors that no right kernel writes: they are dropped, here or at the peer, and
+# all others go on.
+device_hostile_inside() {
+    export LD_LIBRARY_PATH=$1
+    GPU_TROUBLE=allowed device_pair -- --rounds 50 --hostile
+    grep -q 'increment of a counter at 0x[0-9a-f]* is refused' "$GPU_LOG" ||
+        fail "nobody tells of the peer's wrong increments"
+}
+
+# The peer is killed: the endpoint's error handler is told, and kernels that go on
+# find room in their rings.
+device_killed_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_SRD_GPU_THREAD
+    export SERVER_MAY_DIE=y
+    for UCX_SRD_GPU_THREAD in y n; do
+        SERVER="--die" GPU_TROUBLE=allowed device_pair --timeout-ms 1000 -- --killed
+        grep -q '^the endpoint failed: ' "$GPU_LOG" || fail "nobody was told"
+        grep -q '^ok survived$' "$GPU_LOG" || fail "the other one did not survive"
+    done
+}
+
+# A thread that finds nothing sleeps, unless it is told to poll.
+device_idle_inside() {
+    export LD_LIBRARY_PATH=$1
+    local polls sleeps
+    UCX_SRD_GPU_IDLE=1000s device_pair -- --rounds 1 --idle
+    polls=$(awk '/^idle:/ { n += $2 } END { print n }' "$GPU_LOG")
+    UCX_SRD_GPU_IDLE=0s device_pair -- --rounds 1 --idle
+    sleeps=$(awk '/^idle:/ { n += $2 } END { print n }' "$GPU_LOG")
+    note "CPU of two idle processes in a second: $polls us polling, $sleeps us else"
+    at_least "polling" "$polls" $((5 * sleeps))
+}
+
+# Without the device API in the program, or with UCX_EFA_DEVICE_API=n, there is no
+# such interface, and no thread.
+device_unused_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_LOG_LEVEL=info UCX_TLS=^cuda_ipc,sm
+    two_nodes --gpus 2 --device efa2 -- \
+        "$SRDRUN" "$BUILD/test/ucp_gpu" --port @PORT@ --iters 1 -- \
+        "$SRDRUN" "$BUILD/test/ucp_gpu" --port @PORT@ --client --iters 1 || exit 1
+    ! grep srd_gpu "$CHECK_LOG" || fail "srd_gpu is open"
+}
+
+device_api() {
+    local release
+    for release in 13 sid; do
+        check "device_puts_$release" 120 device_in $release device_puts_inside
+    done
+    check device_full 120 device_in sid device_full_inside
+    check device_hostile 60 device_in sid device_hostile_inside
+    check device_killed 60 device_in sid device_killed_inside
+    check device_idle 60 device_in sid device_idle_inside
+    check device_unused 60 device_in sid device_unused_inside
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct list_params {
+    uint64_t             field_mask;
+    size_t               element_size, num_elements;
+    ucp_worker_h         worker;
+    const device_elem_t *elements;
+} list_params_t;
+
+/* A list of one element and one lane; of a local one the last member is not
+ * there. */
+typedef struct list {
+    uint16_t version, lanes;
+    uint32_t length;
+    uint64_t address;
+    uint64_t lane[2]; /* a key; or an endpoint, and a key */
+} list_t;
+
+/* (weak: the UCX that this program is built with is older) */
+#define WEAK __attribute__((weak))
+typedef ucs_status_t list_create_t(const list_params_t *params, void **list_p);
+extern WEAK list_create_t ucp_device_local_mem_list_create;
+extern WEAK list_create_t ucp_device_remote_mem_list_create;
+extern WEAK void ucp_device_mem_list_release(void *list);
+
+int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
+                     srd_gpu_d2p_ep_t **ep_p)
+{
+    list_create_t *create = (ep_p != NULL) ? ucp_device_remote_mem_list_create :
+                                             ucp_device_local_mem_list_create;
+    const list_params_t params = {
+        .field_mask   = 15, /* all of them */
+        .element_size = sizeof(*elem),
+        .num_elements = 1,
+        .worker       = node->worker,
+        .elements     = elem
+    };
+    list_t       list   = {0};
+    ucs_status_t status = UCS_ERR_UNSUPPORTED;
+    void        *device_list;
+    int          ret;
+
+    if (create != NULL) {
+        while ((status = create(&params, &device_list)) ==
+               UCS_ERR_NOT_CONNECTED) {
+            node_progress(node);
+        }
+    }
+    if (status != UCS_OK) {
+        fprintf(stderr, "FAIL: no list: %s\n", ucs_status_string(status));
+        return -1;
+    }
+    ret = gpu_memcpy(&list, device_list,
+                     sizeof(list) - ((ep_p == NULL) ? sizeof(uint64_t) : 0));
+    ucp_device_mem_list_release(device_list);
+    if ((ret != 0) || (list.lanes != 1) || (list.length != 1)) {
+        fprintf(stderr, "FAIL: the list has %u lanes and %u elements\n",
+                list.lanes, list.length);
+        return -1;
+    }
+    if (ep_p != NULL) {
+        *ep_p = (srd_gpu_d2p_ep_t*)list.lane[0];
+    }
+    memcpy(key, &list.lane[ep_p != NULL], sizeof(*key));
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of UCX's device API (ucp/api/device/ucp_host.h, since 1.22), which the
+ * UCX that the tests are built with has not. */
+#ifndef TEST_GPU_DEVICE_LIST_H
+#define TEST_GPU_DEVICE_LIST_H
+
+#include "device.h"
+#include "test/apps/node.h"
+#include "uct/ib/srd_gpu/srd_gpu_d2p.h"
+
+/* Fields of an element that are set; with an endpoint it is remote. */
+enum {
+    DEVICE_ELEM_MEMH        = 1 << 0,
+    DEVICE_ELEM_RKEY        = 1 << 1,
+    DEVICE_ELEM_LOCAL_ADDR  = 1 << 2,
+    DEVICE_ELEM_REMOTE_ADDR = 1 << 3,
+    DEVICE_ELEM_EP          = 1 << 5
+};
+
+typedef struct device_elem {
+    uint64_t   field_mask;
+    ucp_mem_h  memh;
+    void      *local_addr;
+    size_t     length;
+    uint64_t   remote_addr;
+    ucp_rkey_h rkey;
+    ucp_ep_h   ep;
+} device_elem_t;
+
+/* Keys as kernels have them. */
+typedef struct device_key {
+    uint32_t lkey, rkey;
+} device_key_t;
+
+/* Have UCP make a list of one element, read what kernels read of it, and release
+ * it. *ep_p: of a remote one. @return 0; -1, after a line. */
+int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
+                     srd_gpu_d2p_ep_t **ep_p);
+
+#endif
