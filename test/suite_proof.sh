@@ -119,7 +119,8 @@ cbmc_said() {
 # copy_of HARNESS[:ENTRY] [SUFFIX]: sets `dir` to a folder with a copy of the core.
 copy_of() {
     dir=$BUILD/proof/${1/:/_}${2-}
-    rm -rf "$dir" && mkdir -p "$dir" && cp -r "$TEST_DIR"/../src/{flow,util} "$dir/"
+    rm -rf "$dir" && mkdir -p "$dir" && cp -r "$TEST_DIR"/../src/{flow,util} "$dir/" &&
+        mkdir -p "$dir/uct/ib" && cp -r "$TEST_DIR/../src/uct/ib/srd_gpu" "$dir/uct/ib/"
     case $1 in
     rx:* | ctl:*) small_core "$dir" ;;
     esac
@@ -159,6 +160,11 @@ fault() {
 suite_run() {
     CHECKS='' check tool 120 tool
     check psn 60 holds psn
+    check gpu_ring 60 holds gpu_ring
+    check fault_gpu_ring_lap 60 fault gpu_ring ../uct/ib/srd_gpu/srd_gpu_ring.h \
+        's/(ring->taken >> ring->log_depth) & 1/ring->taken \& 1/'
+    check fault_gpu_ring_begin 60 fault gpu_ring ../uct/ib/srd_gpu/srd_gpu_ring.h \
+        's/= UINT8_MAX;/= 0;/'
     check wire 120 holds wire
     check receive 150 holds rx:accept
     check receive_held 150 holds rx:accept_held

@@ -19,7 +19,11 @@ static inline void srd_gpu_ring_init(srd_gpu_ring_t *ring,
                                      srd_gpu_desc_t *queue, uint64_t *ci,
                                      unsigned log_depth)
 {
-    memset(queue, 0xff, sizeof(*queue) << log_depth);
+    uint64_t i;
+
+    for (i = 0; i < (1ul << log_depth); ++i) {
+        queue[i].owner = UINT8_MAX; /* of no lap */
+    }
     ring->queue     = queue;
     ring->ci        = ci;
     ring->taken     = 0;
