@@ -191,7 +191,7 @@ static int block_round(block_t *block, uint8_t *bytes, uint64_t *rand)
 {
     gpu_t   *gpu    = block->gpu;
     size_t   offset = slot_offset(gpu, block->id, block->rounds);
-    size_t   ends[64], done = 0;
+    size_t   done   = 0, length;
     unsigned count  = 1 + fill_rand(rand) % gpu->puts, i;
 
     fill_bytes(bytes, gpu->slot,
@@ -200,11 +200,12 @@ static int block_round(block_t *block, uint8_t *bytes, uint64_t *rand)
         return fails(gpu, "a source cannot be written");
     }
     for (i = 0; i < count; ++i) {
-        ends[i] = (i + 1 == count) ? gpu->slot :
-                                     done + fill_rand(rand) %
-                                                    (gpu->slot - done + 1);
-        kernel_put(block, offset + done, ends[i] - done);
-        done = ends[i];
+        length = fill_rand(rand) % (2 * gpu->slot / count + 1);
+        if ((i + 1 == count) || (length > gpu->slot - done)) {
+            length = gpu->slot - done;
+        }
+        kernel_put(block, offset + done, length);
+        done += length;
     }
     kernel_inc(block, block->id);
     ++block->rounds;

@@ -95,6 +95,8 @@ struct srd_gpu_iface {
     unsigned             channels, log_depth;
 
     int                  has_list; /* writes wait for their doorbell */
+    unsigned             in_place; /* so many do in the device's queue: */
+    efa_direct_sq_t      list;     /* where the next one goes */
     srd_gpu_d2p_iface_t *d2p;   /* NULL: no kernel knows us yet */
     srd_gpu_ring_t       rings[SRD_GPU_CHANNELS_MAX];
     srd_gpu_item_t      *items; /* free ones */

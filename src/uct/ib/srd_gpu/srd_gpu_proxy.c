@@ -25,16 +25,57 @@ typedef enum srd_gpu_took {
 /* The writes that were added are posted, with a doorbell. */
 static void srd_gpu_ring(srd_gpu_iface_t *iface)
 {
-    int err;
+    efa_qp_t *qp = &iface->super.qp;
+    int       err;
 
+    if (iface->in_place > 0) {
+        efa_direct_list_ring(qp, iface->list.slot, iface->list.must,
+                             iface->in_place);
+        efa_direct_list_end(qp);
+        iface->in_place = 0;
+    }
+    if (iface->has_list) {
+        iface->has_list = 0;
+        err             = efa_list_end(qp);
+        if (err != 0) { /* and so each of them ends */
+            base_fail_iface(&iface->super, "posting", err);
+        }
+    }
+}
+
+/* Adds a write to the device's queue itself, as srd_list_in_place does. */
+static void
+srd_gpu_add_in_place(srd_gpu_iface_t *iface, base_ep_t *ep, base_op_t *op)
+{
+    efa_qp_t *qp = &iface->super.qp;
+
+    if (iface->in_place == 0) {
+        iface->list = qp->direct.sq;
+    } else if (iface->in_place == iface->list.most) {
+        efa_direct_list_ring(qp, iface->list.slot, iface->list.must,
+                             iface->in_place);
+        iface->in_place = 0;
+    }
+    op->wr.inside = 0;
+    efa_direct_list_piece(&iface->list, &ep->dest.direct, op->wr.id,
+                          efa_direct_rdma_bits(base_op_rdma(BASE_OUT_PUT)),
+                          op->remote_addr, op->rkey, &op->sge[0]);
+    ++iface->in_place;
+}
+
+/* The same by what the queue pair is: by libefa, or where packets are traced. */
+static void
+srd_gpu_add_any(srd_gpu_iface_t *iface, base_ep_t *ep, base_op_t *op)
+{
+    if (iface->super.traced & BASE_TRACED_LOG) {
+        base_trace_log_tx(&iface->super, op, ep->dest.remote_qpn);
+    }
     if (!iface->has_list) {
-        return;
+        iface->has_list = 1;
+        efa_list_begin(&iface->super.qp);
     }
-    iface->has_list = 0;
-    err             = efa_list_end(&iface->super.qp);
-    if (err != 0) { /* and so each of them ends */
-        base_fail_iface(&iface->super, "posting", err);
-    }
+    efa_list_add(&iface->super.qp, &op->wr, &ep->dest,
+                 base_op_rdma(BASE_OUT_PUT), op->remote_addr, op->rkey);
 }
 
 /* Adds a write. UCS_INPROGRESS; else nothing was done: UCS_ERR_NO_RESOURCE, or
@@ -61,15 +102,11 @@ static ucs_status_t srd_gpu_post(srd_gpu_peer_t *peer,
     op->rkey        = desc->rkey;
     base_op_set_piece(op, 0, (void*)desc->laddr, length, desc->lkey);
     base_op_set_pieces(op, op->sge, 1, 0);
-    if (iface->super.traced & BASE_TRACED_LOG) {
-        base_trace_log_tx(&iface->super, op, rma.ep->dest.remote_qpn);
+    if (iface->super.qp.direct.in_place && !iface->super.traced) {
+        srd_gpu_add_in_place(iface, rma.ep, op);
+    } else {
+        srd_gpu_add_any(iface, rma.ep, op);
     }
-    if (!iface->has_list) {
-        iface->has_list = 1;
-        efa_list_begin(&iface->super.qp);
-    }
-    efa_list_add(&iface->super.qp, &op->wr, &rma.ep->dest,
-                 base_op_rdma(op->out.kind), op->remote_addr, op->rkey);
     srd_rma_took(&rma);
     return UCS_INPROGRESS;
 }
