@@ -32,7 +32,8 @@ device_in() {
         "$CHECK_LOG" "$2" "$NIXL_LIBS" || exit
 }
 
-# device_pair [EFASIM_OPTION...] -- [UCP_DEVICE_OPTION...]
+# device_pair [EFASIM_OPTION...] -- [UCP_DEVICE_OPTION...]: two processes; SERVER has
+# options of the one alone, TOOL stands before the other.
 device_pair() {
     local options=()
     while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -44,7 +45,7 @@ device_pair() {
     # shellcheck disable=SC2086
     two_nodes --gpus 2 --device efa2 "${options[@]}" -- \
         "$SRDRUN" "$BUILD/test/ucp_device" --port @PORT@ ${SERVER-} "$@" -- \
-        "$SRDRUN" "$BUILD/test/ucp_device" --port @PORT@ --client "$@" \
+        "$SRDRUN" ${TOOL-} "$BUILD/test/ucp_device" --port @PORT@ --client "$@" \
         >"$GPU_LOG" 2>&1 || { cat "$GPU_LOG"; exit 1; }
     cat "$GPU_LOG"
     [ "${GPU_TROUBLE-}" = allowed ] || gpu_no_trouble
@@ -99,6 +100,32 @@ device_killed_inside() {
     done
 }
 
+# One descriptor, from its ring to the device's queue: so many instructions of the
+# module's, on the direct data path; and a doorbell for several.
+device_cost_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_SRD_GPU_THREAD=n
+    TOOL="valgrind -q --tool=callgrind --callgrind-out-file=$CHECK_LOG.cg
+        --toggle-collect=srd_gpu_handle" \
+        device_pair -- --rounds 40 --slot 4096 --puts 64 --memory hh --slots 32
+}
+
+device_cost() {
+    need callgrind_annotate
+    local total writes bells
+    (device_in sid device_cost_inside) || exit
+    total=$(callgrind_annotate --threshold=100 --auto=no "$CHECK_LOG.cg" |
+        awk '/^ *[0-9,]+ \(/ && !/efasim|\.so\.[0-9].*lib\/|PROGRAM/ {
+                gsub(",", "", $1)
+                total += $1
+            }
+            END { print total }')
+    writes=$(stat_sum "$CHECK_LOG.stat" rdma_write_wrs 1)
+    bells=$(stat_sum "$CHECK_LOG.stat" doorbells 1)
+    note "$((total / writes)) instructions a write, $writes writes, $bells doorbells"
+    at_most "instructions" "$total" $((writes * 300)) # those in vain, too
+    at_most "doorbells" "$bells" $((writes / 2))
+}
+
 # A thread that finds nothing sleeps, unless it is told to poll.
 device_idle_inside() {
     export LD_LIBRARY_PATH=$1
@@ -129,6 +156,7 @@ device_api() {
     check device_full 120 device_in sid device_full_inside
     check device_hostile 60 device_in sid device_hostile_inside
     check device_killed 60 device_in sid device_killed_inside
+    check device_cost 90 device_cost
     check device_idle 60 device_in sid device_idle_inside
     check device_unused 60 device_in sid device_unused_inside
 }
