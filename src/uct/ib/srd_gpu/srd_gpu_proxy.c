@@ -63,7 +63,7 @@ srd_gpu_add_in_place(srd_gpu_iface_t *iface, base_ep_t *ep, base_op_t *op)
     ++iface->in_place;
 }
 
-/* The same by what the queue pair is: by libefa, or where packets are traced. */
+/* The same by libefa, or where packets are traced. */
 static void
 srd_gpu_add_any(srd_gpu_iface_t *iface, base_ep_t *ep, base_op_t *op)
 {
