@@ -282,6 +282,32 @@ planted_outputs() {
     done
 }
 
+# A file of a user's stays as it is, to which another name leads in a folder of root's
+# where his group may write; or the link of somebody who in a user namespace looks like
+# root, where standard output has its name as ever.
+planted_unseen() {
+    local own file inside names=(group/hardlink)
+    user_home
+    unset EFASIM_STAT # root's
+    own=$USER_HOME/own inside=("${AS_USER[@]}")
+    mkdir "$own" "$USER_HOME/group" && chown 4242 "$own" && chown 0:4242 "$USER_HOME/group" &&
+        chmod 2775 "$USER_HOME/group" || fail "mkdir: status $?"
+    "${AS_USER[@]}" sh -c 'echo precious >"$0"' "$own/file"
+    ln "$own/file" "$USER_HOME/group/hardlink"
+    ln -s "$own" "$USER_HOME/up" && chown -h 4243 "$USER_HOME/up"
+    if "${AS_USER[@]}" unshare -U --map-current-user true 2>/dev/null; then
+        inside+=(unshare -U --map-current-user) names+=(up/file)
+    fi
+    for file in "${names[@]}"; do
+        "${inside[@]}" "$USER_HOME/bin/efasim" run --stat="$USER_HOME/$file" -- true 2>&1 |
+            grep -F "$file: a link, a pipe, or another" || fail "$file: no line"
+        [ "$(<"$own/file")" = precious ] || fail "$file: it was led"
+    done
+    # shellcheck disable=SC2016 # for the shell in there, whose pipe it is
+    "${inside[@]}" sh -c '"$0" run --stat=/dev/stdout -- ibv_devinfo | cat' \
+        "$USER_HOME/bin/efasim" | grep ^node= || fail "nothing on standard output"
+}
+
 plant_link() {
     need cc
     cc -shared -fPIC -o "$USER_HOME/lib/plant_link.so" \

@@ -570,6 +570,7 @@ suite_run() {
     check two_users 30 two_users
     check planted 30 planted
     check planted_outputs 30 planted_outputs
+    check planted_unseen 30 planted_unseen
     check planted_cache 20 planted_cache
     check planted_python 30 planted_python
     check user_namespaces 30 user_namespaces

@@ -18,14 +18,27 @@ enum {
     OUTPUT_LINKS = 40 /* on the way to a file, as many as the kernel follows */
 };
 
-/* Neither this user nor root, who is the owner of "/", also in a user namespace
- * without root. */
-static int output_is_other(uid_t user)
+/* Nonzero: root alone has made what is in this folder. */
+static int output_is_roots(const struct stat *folder)
 {
-    struct stat top;
+    static const char *const roots[] = { "/", "/dev", "/proc" };
+    struct stat st;
+    size_t i;
 
-    return (user != geteuid()) &&
-           ((stat("/", &top) != 0) || (user != top.st_uid));
+    for (i = 0; i < sizeof(roots) / sizeof(roots[0]); ++i) {
+        if ((stat(roots[i], &st) == 0) && (folder->st_dev == st.st_dev) &&
+            (folder->st_ino == st.st_ino)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Neither this user nor root, of what is in `folder`. In a user namespace
+ * without root his files look like other users'. */
+static int output_is_other(uid_t user, const struct stat *folder)
+{
+    return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
@@ -54,14 +67,14 @@ static int output_step(int *at_p, const char *part, char *way, const char *rest)
 {
     int next = openat(*at_p, part, OUTPUT_PLACE | O_NOFOLLOW);
     int ret  = -1, kept = *at_p;
-    struct stat st;
+    struct stat folder, st;
 
-    if ((next >= 0) && (fstat(next, &st) == 0)) {
+    if ((next >= 0) && (fstat(kept, &folder) == 0) && (fstat(next, &st) == 0)) {
         if (!S_ISLNK(st.st_mode)) {
             *at_p = next;
             next  = kept;
             ret   = 1;
-        } else if (output_is_other(st.st_uid)) {
+        } else if (output_is_other(st.st_uid, &folder)) {
             errno = EPERM;
         } else if (output_expand(next, way, rest) == 0) {
             if (*way == '/') {
@@ -149,13 +162,14 @@ int output_is_public(const char *folder)
     return (stat(folder, &st) == 0) && (st.st_mode & S_ISVTX);
 }
 
-/* Nonzero: others may make a name there, but for those of this user's own
- * group. */
+/* Nonzero: others may make a name there; those of this user's own group (which
+ * many may have) count where he has not allowed it himself. */
 static int output_is_shared(const struct stat *folder)
 {
     return (folder->st_mode & S_IWOTH) ||
-           ((folder->st_mode & S_IWGRP) && (folder->st_gid != getegid())) ||
-           output_is_other(folder->st_uid);
+           ((folder->st_mode & S_IWGRP) && ((folder->st_gid != getegid()) ||
+                                            (folder->st_uid != geteuid()))) ||
+           output_is_other(folder->st_uid, folder);
 }
 
 /* A file of this user, or of him whose alone the folder is; another name of it
