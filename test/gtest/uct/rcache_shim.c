@@ -27,6 +27,8 @@ void rcache_test_invalidate(efa_rcache_test_t *test, void *region, int *gone);
 int  rcache_test_give_back(efa_rcache_test_t *test);
 void
 rcache_test_unmapped(efa_rcache_test_t *test, uintptr_t start, uintptr_t end);
+void rcache_test_unmapped_amid(efa_rcache_test_t *test, uintptr_t start,
+                               uintptr_t end);
 
 efa_rcache_test_t *
 rcache_test_new(unsigned max_regions, size_t max_bytes, rcache_test_reg_t reg,
@@ -82,4 +84,13 @@ void
 rcache_test_unmapped(efa_rcache_test_t *test, uintptr_t start, uintptr_t end)
 {
     efa_rcache_unmapped(&test->cache, start, end);
+}
+
+/* While another thread notes something, or a forked child's did. */
+void rcache_test_unmapped_amid(efa_rcache_test_t *test, uintptr_t start,
+                               uintptr_t end)
+{
+    atomic_flag_test_and_set(&test->cache.notes_lock);
+    efa_rcache_unmapped(&test->cache, start, end);
+    atomic_flag_clear(&test->cache.notes_lock);
 }

@@ -23,6 +23,8 @@ void rcache_test_invalidate(efa_rcache_test *test, void *region, int *gone);
 int rcache_test_give_back(efa_rcache_test *test);
 void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
                           uintptr_t end);
+void rcache_test_unmapped_amid(efa_rcache_test *test, uintptr_t start,
+                               uintptr_t end);
 }
 
 class Rcache : public ::testing::Test {
@@ -183,6 +185,18 @@ TEST_F(Rcache, unmapped__more_notes_than_fit_drop_everything)
     put(get(0));
     EXPECT_EQ(11u, regs);
     EXPECT_EQ(1u, live.size());
+}
+
+TEST_F(Rcache, unmapped__amid_another_note_waits_for_none_and_is_not_lost)
+{
+    open();
+    put(get(0));
+    unmap(50);
+    rcache_test_unmapped_amid(cache, base, base + page_size);
+    unmap(51);
+    put(get(0));
+    put(get(0));
+    EXPECT_EQ(2u, regs);
 }
 
 TEST_F(Rcache, limits__the_oldest_unused_go_first)

@@ -2,9 +2,13 @@
 #include "efa_rcache.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define EFA_RCACHE_TRIES 1000
+#define EFA_RCACHE_LOST  (UINT_MAX / 2 + 1) /* in notes_count: of others */
 
 static void efa_rcache_lru_add(efa_rcache_t *cache, efa_rcache_region_t *region)
 {
@@ -91,11 +95,16 @@ efa_rcache_evict_range(efa_rcache_t *cache, uintptr_t start, uintptr_t end)
     }
 }
 
-static void efa_rcache_notes_acquire(efa_rcache_t *cache)
+/* Nonzero: it is taken, in so many tries. */
+static int efa_rcache_notes_try(efa_rcache_t *cache, unsigned tries)
 {
-    while (atomic_flag_test_and_set_explicit(&cache->notes_lock,
-                                             memory_order_acquire)) {
+    for (; tries > 0; --tries) {
+        if (!atomic_flag_test_and_set_explicit(&cache->notes_lock,
+                                               memory_order_acquire)) {
+            return 1;
+        }
     }
+    return 0;
 }
 
 static void efa_rcache_notes_release(efa_rcache_t *cache)
@@ -105,19 +114,21 @@ static void efa_rcache_notes_release(efa_rcache_t *cache)
 
 void efa_rcache_unmapped(efa_rcache_t *cache, uintptr_t start, uintptr_t end)
 {
-    unsigned count;
+    int      taken = efa_rcache_notes_try(cache, EFA_RCACHE_TRIES);
+    unsigned count = atomic_load_explicit(&cache->notes_count,
+                                          memory_order_relaxed);
 
-    efa_rcache_notes_acquire(cache);
-    count = atomic_load_explicit(&cache->notes_count, memory_order_relaxed);
-    if (count < EFA_RCACHE_NOTES) {
+    if (taken && (count < EFA_RCACHE_NOTES)) {
         cache->notes[count].start = start;
         cache->notes[count].end   = end;
+        atomic_fetch_add_explicit(&cache->notes_count, 1, memory_order_release);
+    } else {
+        atomic_fetch_or_explicit(&cache->notes_count, EFA_RCACHE_LOST,
+                                 memory_order_release);
     }
-    if (count <= EFA_RCACHE_NOTES) {
-        atomic_store_explicit(&cache->notes_count, count + 1,
-                              memory_order_release);
+    if (taken) {
+        efa_rcache_notes_release(cache);
     }
-    efa_rcache_notes_release(cache);
 }
 
 /* Removes the ranges that the notes name. Evicting may unmap memory and so add
@@ -131,16 +142,18 @@ static void efa_rcache_apply_notes(efa_rcache_t *cache)
            0) {
         range.start = 0;
         range.end   = UINTPTR_MAX;
-        efa_rcache_notes_acquire(cache);
+        while (!efa_rcache_notes_try(cache, EFA_RCACHE_TRIES)) {
+        }
         count = atomic_load_explicit(&cache->notes_count,
                                      memory_order_relaxed);
         if ((count > 0) && (count <= EFA_RCACHE_NOTES)) {
-            range = cache->notes[--count];
-        } else {
-            count = 0; /* overflow: some range is lost, so drop them all */
+            range = cache->notes[count - 1];
+            atomic_fetch_sub_explicit(&cache->notes_count, 1,
+                                      memory_order_relaxed);
+        } else { /* some range is lost, so drop them all */
+            atomic_store_explicit(&cache->notes_count, 0,
+                                  memory_order_relaxed);
         }
-        atomic_store_explicit(&cache->notes_count, count,
-                              memory_order_relaxed);
         efa_rcache_notes_release(cache);
         efa_rcache_evict_range(cache, range.start, range.end);
     }

@@ -19,12 +19,14 @@
  * of ours. Therefore efa_rcache_unmapped takes no mutex, allocates nothing and
  * deregisters nothing: it notes the range. Every later get first removes the
  * noted ranges, which is early enough, since a thread that maps the address
- * again and registers it comes after the note. (Tried, rejected: deregistering
- * in the hook, as it deadlocks when libibverbs itself frees memory.)
+ * again and registers it comes after the note. Nor does it wait for long: in a
+ * forked child, and in a signal handler, nobody may be there to unlock; then a
+ * range counts as lost. (Tried, rejected: deregistering in the hook, as it
+ * deadlocks when libibverbs itself frees memory.)
  */
 
 #define EFA_RCACHE_NOTES 256 /* unmapped ranges between two gets; more than
-                                this and all unused regions are dropped */
+                                this, or one lost, and all are dropped */
 
 typedef struct efa_rcache_region efa_rcache_region_t;
 
@@ -72,7 +74,7 @@ typedef struct efa_rcache {
     efa_rcache_gone_t      *gone; /* to be told after the next unlock */
     unsigned long           hits, misses, evictions;
     atomic_flag             notes_lock;
-    atomic_uint             notes_count; /* > EFA_RCACHE_NOTES: overflow */
+    atomic_uint             notes_count; /* > EFA_RCACHE_NOTES: some are lost */
     efa_rcache_range_t      notes[EFA_RCACHE_NOTES];
 } efa_rcache_t;
 
@@ -107,8 +109,8 @@ void efa_rcache_invalidate(efa_rcache_t *cache, efa_rcache_region_t *region,
 int efa_rcache_give_back(efa_rcache_t *cache);
 
 /*
- * Notes that [start, end) is about to be unmapped. Async-signal-safe but for
- * its spin lock; callable from any thread and from inside reg and dereg.
+ * Notes that [start, end) is about to be unmapped. Async-signal-safe; callable
+ * from any thread and from inside reg and dereg.
  */
 void efa_rcache_unmapped(efa_rcache_t *cache, uintptr_t start, uintptr_t end);
 
