@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -269,8 +270,10 @@ void fabric_forget(struct fabric *fabric)
 
     if (is_last) {
         free(fabric->users);
+        /* not by munmap(), which UCX watches, with locks that the parent's
+         * threads may hold at a fork */
         if (fabric->dir != NULL) {
-            munmap(fabric->dir, sizeof(*fabric->dir));
+            syscall(SYS_munmap, fabric->dir, sizeof(*fabric->dir));
         }
     }
     free(fabric);

@@ -8,11 +8,26 @@
 #include <cstring>
 #include <fstream>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 extern char **environ;
+
+namespace {
+
+std::atomic<unsigned> unmaps;
+
+} // namespace
+
+/* In the place of the C library's, as UCX's hooks are. */
+extern "C" int munmap(void *address, size_t length) noexcept
+{
+    ++unmaps;
+    return syscall(SYS_munmap, address, length);
+}
 
 namespace {
 
@@ -109,6 +124,17 @@ TEST(fork, child_opens_the_device)
         EXPECT_EQ(0u, loop_back(dev, 50, 1000));
         expect_ended_well(pid);
     }
+}
+
+/* UCX's hooks of munmap() take locks, which a thread of the parent may have. */
+TEST(fork, unmaps_past_hooks)
+{
+    Device dev;
+    unsigned before = unmaps;
+
+    munmap(mmap(nullptr, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1);
+    EXPECT_EQ(before + 1, unmaps);
+    expect_ended_well(fork_child([&] { return unmaps != before + 1; }));
 }
 
 /* fork() at any moment of other threads' commands and polls. */
