@@ -218,7 +218,9 @@ planted_cache() {
     # of this user's alone, where another may put his own in its place
     cp -a "$USER_HOME/mine" "$USER_HOME/loose" && chmod 1777 "$USER_HOME/mine"
     cp -a "$USER_HOME/mine" "$USER_HOME/lent" && chown 4242 "$USER_HOME/lent"
-    for kind in his led group home loose lent; do
+    mkdir -m 777 "$USER_HOME/deep" && mkdir -m 755 "$USER_HOME/deep/own" &&
+        cp -a "$USER_HOME/loose/ucx-efa-srd" "$USER_HOME/deep/own/" || fail "mkdir: status $?"
+    for kind in his led group home loose lent deep/own; do
         out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
@@ -226,6 +228,11 @@ planted_cache() {
     done
     XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
     SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
+    ! SUDO_UID=4242 SUDO_GID=4242 XDG_CACHE_HOME=$USER_HOME/group "$source" 0.0.1 ||
+        fail "group: his group made it"
+    # shellcheck source=contrib/ci/cache.sh
+    (XDG_CACHE_HOME=$USER_HOME/mine/new && . "${source%/*}/cache.sh")
+    [ -O "$USER_HOME/mine/new" ] || fail "another may still make mine/new"
     # shellcheck source=contrib/ci/cache.sh
     out=$(umask 000 && . "${source%/*}/cache.sh" && umask)
     [ "$out" = 0022 ] || fail "under umask 000 others may write to what is made there"
