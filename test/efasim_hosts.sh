@@ -233,9 +233,11 @@ planted_cache() {
     # shellcheck source=contrib/ci/cache.sh
     (XDG_CACHE_HOME=$USER_HOME/mine/new && . "${source%/*}/cache.sh")
     [ -O "$USER_HOME/mine/new" ] || fail "another may still make mine/new"
-    # shellcheck source=contrib/ci/cache.sh
-    out=$(umask 000 && . "${source%/*}/cache.sh" && umask)
-    [ "$out" = 0022 ] || fail "under umask 000 others may write to what is made there"
+    for kind in cache common; do
+        # shellcheck disable=SC1090
+        out=$(umask 000 && . "${source%/*}/$kind.sh" && umask)
+        [ "$out" = 0022 ] || fail "$kind: under umask 000 others may write to what is made"
+    done
 }
 
 # In a folder with another user's Python modules portable.sh runs none of

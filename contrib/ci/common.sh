@@ -5,6 +5,8 @@
 # they take. Sourced; the caller sets program=NAME and top=TREE first. They call Python
 # with -I: it would run modules of the folder that it is called in, which may be others'.
 
+umask go-w # what is built is executed
+
 say() {
     printf '== %s\n' "$*"
 }
