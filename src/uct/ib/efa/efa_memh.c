@@ -192,7 +192,8 @@ static ucs_status_t efa_memh_say(efa_md_t *md, const efa_memh_t *memh,
                    md->device->name, (buffer != NULL) ? length : memh->length,
                    (buffer != NULL) ? buffer : memh->address, strerror(err),
                    (err == EFAULT) ? " (the memory is read-only: mmap or "
-                                     "mprotect it with PROT_WRITE, or receive "
+                                     "mprotect it with PROT_WRITE; or it is a "
+                                     "shared mapping of a file: receive "
                                      "elsewhere)" : "");
     }
     return (err == 0) ? UCS_OK : efa_mr_status(err);
