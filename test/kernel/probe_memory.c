@@ -120,6 +120,20 @@ static void memory_kind(const struct probe *probe, const char *name, int prot,
     probe_reg(probe, addr, 4096, IBV_ACCESS_LOCAL_WRITE, "%s, unmapped", name);
 }
 
+/* Pages of which the last is none of the file's any more. */
+static void memory_cut(const struct probe *probe, int fd)
+{
+    void *addr = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      0);
+
+    if (ftruncate(fd, PROBE_BYTES / 2) == 0) {
+        probe_reg(probe, addr, PROBE_BYTES, 0, "a cut file, to be read");
+        probe_reg(probe, addr, PROBE_BYTES, 1, "a cut file, to be written");
+        probe_reg(probe, addr, PROBE_BYTES / 2, 1, "what is left of it");
+    }
+    munmap(addr, PROBE_BYTES);
+}
+
 static void memory_kinds(const struct probe *probe)
 {
     int fd   = memory_file();
@@ -137,6 +151,7 @@ static void memory_kinds(const struct probe *probe)
     memory_kind(probe, "private file", PROT_READ | PROT_WRITE, MAP_PRIVATE,
                 fd);
     memory_kind(probe, "private read-only file", PROT_READ, MAP_PRIVATE, fd);
+    memory_cut(probe, fd);
     munmap(at + 4096, 4096);
     probe_reg(probe, at, 3 * 4096, 1, "with a hole");
     mprotect(at + 8192, 4096, PROT_READ);

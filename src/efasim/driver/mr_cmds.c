@@ -106,8 +106,9 @@ static int mr_is_readable(uint64_t addr, uint64_t length)
         { (void*)(uintptr_t)(addr + length - 1), 1 },
     };
 
-    return (process_vm_readv(getpid(), &to, 1, from, 2, 0) == 2) ||
-           (errno != EFAULT);
+    ssize_t read         = process_vm_readv(getpid(), &to, 1, from, 2, 0);
+
+    return (read == 2) || ((read < 0) && (errno != EFAULT));
 }
 
 /* The pages come into being as the kernel's pinning would have them: private
