@@ -349,10 +349,16 @@ void ucx_iface_progress_disable(uct_iface_h iface, unsigned flags);
  * dev_num_paths): the first call of iface_query. */
 void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr);
 
-/* Whether UCX has the device API as it is since 1.22.1, by which kernels of a
- * GPU use endpoints; and the part of iface_query's answer that says so of an
- * interface that serves it, with keys for memory at both ends. */
-int  ucx_host_has_device_api(const ucx_host_t *host);
+/* UCX's device API, by which kernels of a GPU use endpoints, in two forms; and
+ * the part of iface_query's answer that says so of an interface that serves it,
+ * with keys for memory at both ends. */
+typedef enum ucx_device_api {
+    UCX_DEVICE_API_NONE,
+    UCX_DEVICE_API_EP,   /* 1.22.0: an endpoint names its ring */
+    UCX_DEVICE_API_IFACE /* 1.22.1 and newer: it names its interface's rings */
+} ucx_device_api_t;
+
+ucx_device_api_t ucx_host_device_api(const ucx_host_t *host);
 
 /* Whether some library in the process, or the program, calls that API to make
  * lists of remote memory. For set-up paths. */

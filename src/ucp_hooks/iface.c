@@ -111,9 +111,11 @@ void ucx_iface_attr_init(ucx_iface_base_t *self, uct_iface_attr_t *attr)
     self->host->calls->iface_query(self, attr);
 }
 
-int ucx_host_has_device_api(const ucx_host_t *host)
+ucx_device_api_t ucx_host_device_api(const ucx_host_t *host)
 {
-    return host->calls->mem_elem_release != NULL;
+    return (host->calls->mem_elem_release != NULL) ? UCX_DEVICE_API_IFACE :
+           (host->minor == 22)                     ? UCX_DEVICE_API_EP :
+                                                     UCX_DEVICE_API_NONE;
 }
 
 void ucx_iface_attr_device(const ucx_iface_base_t *self, uct_iface_attr_t *attr)
@@ -123,7 +125,7 @@ void ucx_iface_attr_device(const ucx_iface_base_t *self, uct_iface_attr_t *attr)
     size_t ctl_device = offsetof(uct_iface_attr_t, dev_num_paths) +
                         sizeof(attr->dev_num_paths);
 
-    if (ucx_host_has_device_api(self->host)) {
+    if (ucx_host_device_api(self->host) != UCX_DEVICE_API_NONE) {
         attr->cap.flags |= (1ul << 55) | (1ul << 56);
         ((uint8_t*)attr)[ctl_device] = UCS_SYS_DEVICE_ID_UNKNOWN;
     }

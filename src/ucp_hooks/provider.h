@@ -238,7 +238,7 @@ typedef struct ucx_iface_vops {
 
     /* *device_ep_p: the endpoint for a GPU's kernels, as uct_device_ep_t has
      * it, in memory that they reach, until @ep is destroyed. Asked where
-     * ucx_host_has_device_api(). UCS_OK, UCS_ERR_NO_MEMORY. Optional. */
+     * ucx_host_device_api() is one. UCS_OK, UCS_ERR_NO_MEMORY. Optional. */
     ucs_status_t (*ep_get_device_ep)(uct_ep_h ep, void **device_ep_p);
 } ucx_iface_vops_t;
 

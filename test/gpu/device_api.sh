@@ -148,11 +148,26 @@ device_unused_inside() {
     ! grep srd_gpu "$CHECK_LOG" || fail "srd_gpu is open"
 }
 
+# UCX 1.22.0 has the API in an older form.
+device_old() {
+    gpu_ucx libucx-cu13 1.22.0
+    unset LD_LIBRARY_PATH
+    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" device_old_inside "$GPU_LIBS" || exit
+}
+
+device_old_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_RESOLVE_REMOTE_EP_ID=y # docs/GPU.md
+    device_pair --reorder 0.3 -- --rounds 50 --slot 5000
+    UCX_SRD_GPU_DEPTH=2 device_pair -- --rounds 20 --slot 500
+}
+
 device_api() {
     local release
     for release in 13 sid; do
         check "device_puts_$release" 120 device_in $release device_puts_inside
     done
+    check device_old 60 device_old
     check device_full 120 device_in sid device_full_inside
     check device_hostile 60 device_in sid device_hostile_inside
     check device_killed 60 device_in sid device_killed_inside

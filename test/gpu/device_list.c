@@ -27,10 +27,29 @@ extern WEAK list_create_t ucp_device_local_mem_list_create;
 extern WEAK list_create_t ucp_device_remote_mem_list_create;
 extern WEAK void ucp_device_mem_list_release(void *list);
 
-int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
-                     srd_gpu_d2p_ep_t **ep_p)
+/* By the version, as kernels are compiled for one. */
+static void ep_read(const srd_gpu_d2p_any_ep_t *from, device_ep_t *ep)
 {
-    list_create_t *create = (ep_p != NULL) ? ucp_device_remote_mem_list_create :
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if ((minor == 22) && (release == 0)) {
+        ep->id           = from->old.ep_id;
+        ep->log_depth    = from->old.log_depth;
+        ep->channel_mask = 0;
+        ep->channels     = (srd_gpu_d2p_channel_t*)&from->old.channel;
+    } else {
+        ep->id           = from->now.ep_id;
+        ep->log_depth    = from->now.iface->log_depth;
+        ep->channel_mask = from->now.iface->channel_mask;
+        ep->channels     = from->now.iface->channels;
+    }
+}
+
+int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
+                     device_ep_t *ep)
+{
+    list_create_t *create = (ep != NULL) ? ucp_device_remote_mem_list_create :
                                              ucp_device_local_mem_list_create;
     const list_params_t params = {
         .field_mask   = 15, /* all of them */
@@ -55,16 +74,16 @@ int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
         return -1;
     }
     ret = gpu_memcpy(&list, device_list,
-                     sizeof(list) - ((ep_p == NULL) ? sizeof(uint64_t) : 0));
+                     sizeof(list) - ((ep == NULL) ? sizeof(uint64_t) : 0));
     ucp_device_mem_list_release(device_list);
     if ((ret != 0) || (list.lanes != 1) || (list.length != 1)) {
         fprintf(stderr, "FAIL: the list has %u lanes and %u elements\n",
                 list.lanes, list.length);
         return -1;
     }
-    if (ep_p != NULL) {
-        *ep_p = (srd_gpu_d2p_ep_t*)list.lane[0];
+    if (ep != NULL) {
+        ep_read((const srd_gpu_d2p_any_ep_t*)list.lane[0], ep);
     }
-    memcpy(key, &list.lane[ep_p != NULL], sizeof(*key));
+    memcpy(key, &list.lane[ep != NULL], sizeof(*key));
     return 0;
 }

@@ -32,9 +32,16 @@ typedef struct device_key {
     uint32_t lkey, rkey;
 } device_key_t;
 
+/* An endpoint as kernels have it, of either form. */
+typedef struct device_ep {
+    uint64_t               id;
+    unsigned               log_depth, channel_mask;
+    srd_gpu_d2p_channel_t *channels;
+} device_ep_t;
+
 /* Have UCP make a list of one element, read what kernels read of it, and release
- * it. *ep_p: of a remote one. @return 0; -1, after a line. */
+ * it. *ep: of a remote one; NULL for a local one. @return 0; -1, after a line. */
 int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
-                     srd_gpu_d2p_ep_t **ep_p);
+                     device_ep_t *ep);
 
 #endif

@@ -59,7 +59,7 @@ typedef struct gpu {
     ucp_mem_h         source_memh;
     shared_t          target, counters; /* counters: of data, of acks */
     device_key_t        source_key, target_key, counters_key;
-    srd_gpu_d2p_ep_t *ep;
+    device_ep_t       ep;
     block_t           block[BLOCKS_MAX];
     _Atomic int       failed, broken; /* the test; the endpoint */
     _Atomic unsigned  running; /* blocks */
@@ -78,12 +78,12 @@ static int fails(gpu_t *gpu, const char *what)
 static int kernel_post(gpu_t *gpu, unsigned channel_id,
                        const srd_gpu_desc_t *what, uint64_t ep_id)
 {
-    srd_gpu_d2p_iface_t   *iface = gpu->ep->iface;
+    const device_ep_t     *ep = &gpu->ep;
     srd_gpu_d2p_channel_t *channel;
-    uint64_t               pi, depth = 1ul << iface->log_depth;
+    uint64_t               pi, depth = 1ul << ep->log_depth;
     srd_gpu_desc_t        *desc;
 
-    channel = &iface->channels[channel_id & iface->channel_mask];
+    channel = &ep->channels[channel_id & ep->channel_mask];
     pi      = __atomic_load_n(channel->pi, __ATOMIC_RELAXED);
     do {
         if (pi - __atomic_load_n(channel->ci, __ATOMIC_RELAXED) >= depth) {
@@ -101,7 +101,7 @@ static int kernel_post(gpu_t *gpu, unsigned channel_id,
     desc->laddr  = what->laddr;
     desc->raddr  = what->raddr;
     desc->add    = what->add;
-    __atomic_store_n(&desc->owner, (pi >> iface->log_depth) & 1,
+    __atomic_store_n(&desc->owner, (pi >> ep->log_depth) & 1,
                      __ATOMIC_RELEASE);
     return 1;
 }
@@ -109,7 +109,7 @@ static int kernel_post(gpu_t *gpu, unsigned channel_id,
 static void kernel_do(block_t *block, const srd_gpu_desc_t *what)
 {
     while (!kernel_post(block->gpu, block->id, what,
-                        block->gpu->ep->ep_id)) {
+                        block->gpu->ep.id)) {
         ++block->full;
         sched_yield();
     }
@@ -490,6 +490,7 @@ int main(int argc, char **argv)
         ARG_FLAG("still", gpu.still),
         ARG_FLAG("idle", gpu.idle),
         ARG_FLAG("killed", gpu.killed),
+        ARG_FLAG("peer-err", params.peer_err),
         ARG_FLAG("die", gpu.die),
         ARG_FLAG("hostile", gpu.hostile),
         ARG_NUMBER("blocks", gpu.blocks, 1, BLOCKS_MAX),

@@ -34,8 +34,8 @@ const ucx_config_field_t efa_md_config_fields[] = {
      UCX_CONFIG_AT(efa_md_config_t, dmabuf, UCX_CONFIG_BOOL), 0, 0},
     {"DEVICE_API", "try",
      "Offer transport srd_gpu, by which a GPU's kernels put and count through "
-     "UCX's device API (UCX 1.22.1 or newer, and a device that writes by "
-     "RDMA). try: if UCX_TLS names it, or a library of the program uses that "
+     "UCX's device API (UCX 1.22 or newer, and a device that writes by RDMA). "
+     " try: if UCX_TLS names it, or a library of the program uses that "
      "interface of UCX's; y: always; n: never",
      UCX_CONFIG_AT(efa_md_config_t, device_api, UCX_CONFIG_TERNARY), 0, 0},
     {"RECORD", "",

@@ -133,7 +133,7 @@ static int efa_device_api(const efa_md_t *md, const void *config)
 {
     int wished = ((const efa_md_config_t*)config)->device_api;
 
-    if (!ucx_host_has_device_api(md->super.host)) {
+    if (ucx_host_device_api(md->super.host) == UCX_DEVICE_API_NONE) {
         return UCS_NO;
     }
     if (wished == UCS_TRY) {

@@ -54,7 +54,8 @@ struct srd_gpu_item {
 struct srd_gpu_peer {
     base_ep_t        *ep; /* NULL: destroyed */
     srd_gpu_iface_t  *iface;
-    srd_gpu_d2p_ep_t *device_ep;
+    srd_gpu_d2p_any_ep_t *device_ep;
+    uint64_t          id; /* in descriptors */
     unsigned          groups; /* of all lanes */
     srd_gpu_queue_t   parked; /* descriptors that cannot be posted yet */
     srd_gpu_queue_t   ready;  /* increments whose writes are complete */
@@ -106,7 +107,7 @@ struct srd_gpu_iface {
     unsigned             peer_count, peer_room;
     srd_gpu_peer_t      *free_peers;
     srd_gpu_peer_t      *waiting; /* with something parked or ready */
-    srd_gpu_d2p_ep_t    *free_eps;
+    srd_gpu_d2p_any_ep_t *free_eps;
     struct srd_gpu_block *blocks; /* memory that the GPU reaches */
 
     uint64_t             dropped; /* descriptors of no use */
@@ -160,8 +161,7 @@ srd_gpu_peer_find(const srd_gpu_iface_t *iface, uint64_t ep_id)
         return NULL;
     }
     peer = iface->peers[(uint32_t)ep_id];
-    return ((peer->ep != NULL) && (peer->device_ep->ep_id == ep_id)) ? peer :
-                                                                       NULL;
+    return ((peer->ep != NULL) && (peer->id == ep_id)) ? peer : NULL;
 }
 
 /* iface_progress of UCT, without a thread: takes what kernels have written, and

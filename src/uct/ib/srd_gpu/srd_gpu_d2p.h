@@ -2,9 +2,9 @@
 /*
  * Kernels of a GPU know of us what is here: the structures by which the
  * functions of UCX's device API, compiled into those kernels, hand operations
- * to a proxy ("D2P"). Numbers and places are those of UCX's branch 1.22.x and
- * of 1.23 (uct/ib/mlx5/gdaki/d2p.h, d2p_proto.h). All of it lies in memory that
- * the GPU reaches.
+ * to a proxy ("D2P"). Numbers and places are those of UCX 1.22.0, where they are
+ * told, and of its branch 1.22.x and 1.23 (uct/ib/mlx5/gdaki/d2p.h,
+ * d2p_proto.h). All of it lies in memory that the GPU reaches.
  */
 #ifndef SRD_GPU_D2P_H_
 #define SRD_GPU_D2P_H_
@@ -59,6 +59,26 @@ typedef struct srd_gpu_d2p_ep {
     uint8_t              pad[8];
 } srd_gpu_d2p_ep_t;
 
+/* The same in UCX 1.22.0. */
+typedef struct srd_gpu_d2p_ep_1_22_0 {
+    uint8_t               tl_id;
+    srd_gpu_d2p_channel_t channel;
+    uint64_t              ep_id;
+    uint64_t              atomic_result_va;
+    uint32_t              atomic_result_lkey;
+    uint8_t               log_depth;
+    uint8_t               pad[3];
+} srd_gpu_d2p_ep_1_22_0_t;
+
+/* Memory of an endpoint. */
+typedef union srd_gpu_d2p_any_ep {
+    srd_gpu_d2p_ep_t          now;
+    srd_gpu_d2p_ep_1_22_0_t   old;
+    union srd_gpu_d2p_any_ep *next; /* of the free ones */
+} srd_gpu_d2p_any_ep_t;
+
+static_assert(offsetof(srd_gpu_d2p_ep_1_22_0_t, ep_id) == 32, "endpoint");
+static_assert(offsetof(srd_gpu_d2p_ep_1_22_0_t, log_depth) == 52, "endpoint");
 static_assert(sizeof(srd_gpu_desc_t) == 64, "descriptor");
 static_assert(offsetof(srd_gpu_desc_t, raddr) == 32, "descriptor");
 static_assert(offsetof(srd_gpu_d2p_iface_t, channels) == 16, "interface");

@@ -62,7 +62,7 @@ void srd_gpu_order_wait(srd_gpu_peer_t *peer)
 void srd_gpu_peer_unused(srd_gpu_peer_t *peer)
 {
     if ((peer->ep == NULL) && (peer->groups == 0) && !peer->waits) {
-        peer->device_ep->ep_id += 1ul << 32;
+        peer->id += 1ul << 32;
         peer->next              = peer->iface->free_peers;
         peer->iface->free_peers = peer;
     }

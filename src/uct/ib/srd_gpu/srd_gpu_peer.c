@@ -71,12 +71,33 @@ static ucs_status_t srd_gpu_peer_grow(srd_gpu_iface_t *iface)
     return UCS_OK;
 }
 
+/* The endpoint that kernels read, with the peer's id. */
+static void srd_gpu_peer_show(const srd_gpu_peer_t *peer)
+{
+    srd_gpu_iface_t      *iface = peer->iface;
+    srd_gpu_d2p_any_ep_t *ep    = peer->device_ep;
+    unsigned              channel;
+
+    memset(ep, 0, sizeof(*ep));
+    if (ucx_host_device_api(iface->super.super.host) == UCX_DEVICE_API_EP) {
+        channel           = (uint32_t)peer->id & (iface->channels - 1);
+        ep->old.tl_id     = SRD_GPU_D2P;
+        ep->old.channel   = iface->d2p->channels[channel];
+        ep->old.ep_id     = peer->id;
+        ep->old.log_depth = iface->log_depth;
+    } else {
+        ep->now.tl_id = SRD_GPU_D2P;
+        ep->now.iface = iface->d2p;
+        ep->now.ep_id = peer->id;
+    }
+}
+
 /* A peer with a number of its own; both stay until the interface closes. */
 static srd_gpu_peer_t *srd_gpu_peer_new(srd_gpu_iface_t *iface)
 {
-    srd_gpu_d2p_ep_t *eps;
-    srd_gpu_peer_t   *peer;
-    unsigned          i;
+    srd_gpu_d2p_any_ep_t *eps;
+    srd_gpu_peer_t       *peer;
+    unsigned              i;
 
     if (srd_gpu_peer_grow(iface) != UCS_OK) {
         return NULL;
@@ -84,8 +105,8 @@ static srd_gpu_peer_t *srd_gpu_peer_new(srd_gpu_iface_t *iface)
     if (iface->free_eps == NULL) {
         eps = srd_gpu_memory_get(iface, SRD_GPU_EPS * sizeof(*eps));
         for (i = 0; (eps != NULL) && (i < SRD_GPU_EPS); ++i) {
-            *(srd_gpu_d2p_ep_t**)&eps[i] = iface->free_eps;
-            iface->free_eps              = &eps[i];
+            eps[i].next     = iface->free_eps;
+            iface->free_eps = &eps[i];
         }
     }
     if (iface->free_eps == NULL) {
@@ -93,13 +114,10 @@ static srd_gpu_peer_t *srd_gpu_peer_new(srd_gpu_iface_t *iface)
     }
     peer = calloc(1, sizeof(*peer) + iface->channels * sizeof(*peer->lanes));
     if (peer != NULL) {
-        peer->iface      = iface;
-        peer->device_ep  = iface->free_eps;
-        iface->free_eps  = *(srd_gpu_d2p_ep_t**)peer->device_ep;
-        memset(peer->device_ep, 0, sizeof(*peer->device_ep));
-        peer->device_ep->tl_id = SRD_GPU_D2P;
-        peer->device_ep->iface = iface->d2p;
-        peer->device_ep->ep_id = iface->peer_count;
+        peer->iface     = iface;
+        peer->device_ep = iface->free_eps;
+        iface->free_eps = iface->free_eps->next;
+        peer->id        = iface->peer_count;
         iface->peers[iface->peer_count++] = peer;
     }
     return peer;
@@ -126,6 +144,7 @@ ucs_status_t srd_gpu_ep_get_device_ep(uct_ep_h tl_ep, void **device_ep_p)
         }
         peer->ep  = ep;
         ep->other = peer;
+        srd_gpu_peer_show(peer);
     }
     *device_ep_p = peer->device_ep;
     return UCS_OK;
