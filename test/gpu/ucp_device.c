@@ -42,6 +42,7 @@ typedef struct block {
     uint64_t    rounds;  /* that the block has begun */
     uint64_t    checked; /* rounds of the peer's block that we found right */
     uint64_t    full;    /* how often its ring was */
+    const device_ep_t *ep; /* of this round */
 } block_t;
 
 typedef struct gpu {
@@ -59,7 +60,9 @@ typedef struct gpu {
     ucp_mem_h         source_memh;
     shared_t          target, counters; /* counters: of data, of acks */
     device_key_t        source_key, target_key, counters_key;
-    device_ep_t       ep;
+    device_ep_t      *eps;   /* all to the same peer */
+    unsigned          ep_count;
+    ucp_ep_h         *more;  /* UCP's of all but the first */
     block_t           block[BLOCKS_MAX];
     _Atomic int       failed, broken; /* the test; the endpoint */
     _Atomic unsigned  running; /* blocks */
@@ -75,10 +78,9 @@ static int fails(gpu_t *gpu, const char *what)
 /* ------------------------------------------------------------ a kernel */
 
 /* One descriptor, as the device API writes it. 0: the ring is full. */
-static int kernel_post(gpu_t *gpu, unsigned channel_id,
+static int kernel_post(const device_ep_t *ep, unsigned channel_id,
                        const srd_gpu_desc_t *what, uint64_t ep_id)
 {
-    const device_ep_t     *ep = &gpu->ep;
     srd_gpu_d2p_channel_t *channel;
     uint64_t               pi, depth = 1ul << ep->log_depth;
     srd_gpu_desc_t        *desc;
@@ -108,8 +110,7 @@ static int kernel_post(gpu_t *gpu, unsigned channel_id,
 
 static void kernel_do(block_t *block, const srd_gpu_desc_t *what)
 {
-    while (!kernel_post(block->gpu, block->id, what,
-                        block->gpu->ep.id)) {
+    while (!kernel_post(block->ep, block->id, what, block->ep->id)) {
         ++block->full;
         sched_yield();
     }
@@ -187,13 +188,17 @@ static uint64_t slot_key(const gpu_t *gpu, int client, unsigned block,
 
 /* One round: some puts, of any sizes and in any order of places, that cover a
  * slot, and an increment. */
-static int block_round(block_t *block, uint8_t *bytes, uint64_t *rand)
+static int block_round(block_t *block, uint64_t acks, uint8_t *bytes,
+                       uint64_t *rand)
 {
     gpu_t   *gpu    = block->gpu;
     size_t   offset = slot_offset(gpu, block->id, block->rounds);
     size_t   done   = 0, length;
     unsigned count  = 1 + fill_rand(rand) % gpu->puts, i;
 
+    if (block->rounds == acks) { /* endpoints are in no order to each other */
+        block->ep = &gpu->eps[fill_rand(rand) % gpu->ep_count];
+    }
     fill_bytes(bytes, gpu->slot,
                slot_key(gpu, gpu->node.client, block->id, block->rounds), 0);
     if (gpu_memcpy(gpu->source + offset, bytes, gpu->slot)) {
@@ -274,7 +279,7 @@ static void block_hostile(block_t *block, uint64_t *rand)
         what.raddr = here - 8;
         break;
     default:
-        (void)kernel_post(gpu, block->id, &what, fill_rand(rand) | 1);
+        (void)kernel_post(block->ep, block->id, &what, fill_rand(rand) << 20);
         return;
     }
     kernel_do(block, &what);
@@ -299,6 +304,7 @@ static void *block_main(void *arg)
     uint64_t rand  = fill_key(gpu->seed, 99, block->id), acks = 0;
     uint8_t *bytes = malloc(gpu->slot);
 
+    block->ep = gpu->eps;
     if (gpu_open(gpu->device)) {
         (void)fails(gpu, "no device");
     }
@@ -310,7 +316,7 @@ static void *block_main(void *arg)
         }
         if ((block->rounds < gpu->rounds) &&
             (block->rounds < acks + gpu->slots)) {
-            (void)block_round(block, bytes, &rand);
+            (void)block_round(block, acks, bytes, &rand);
             if (gpu->hostile) {
                 block_hostile(block, &rand);
             }
@@ -364,13 +370,55 @@ static int lists_open(gpu_t *gpu)
     };
 
     if (device_list_read(&gpu->node, &local, &gpu->source_key, NULL) ||
-        device_list_read(&gpu->node, &remote, &gpu->target_key, &gpu->ep)) {
+        device_list_read(&gpu->node, &remote, &gpu->target_key, gpu->eps)) {
         return -1;
     }
     remote.rkey        = gpu->counters.region.rkey;
     remote.remote_addr = gpu->counters.region.remote;
     return device_list_read(&gpu->node, &remote, &gpu->counters_key,
-                            &gpu->ep);
+                            gpu->eps);
+}
+
+/* Endpoints beside the first, to the same peer, and what kernels have of them. */
+static int eps_open(gpu_t *gpu)
+{
+    device_elem_t   elem  = {.field_mask = DEVICE_ELEM_RKEY |
+                                           DEVICE_ELEM_REMOTE_ADDR |
+                                           DEVICE_ELEM_EP,
+                             .remote_addr = gpu->target.region.remote};
+    ucp_ep_params_t param = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
+    ucp_address_t  *mine;
+    device_key_t    key;
+    void           *address, *rkey, *packed;
+    size_t          length;
+    unsigned        i;
+
+    if ((ucp_worker_get_address(gpu->node.worker, &mine, &length) != UCS_OK) ||
+        node_swap(&gpu->node, mine, length, &address, &length) ||
+        (ucp_rkey_pack(gpu->node.ctx, gpu->target.region.memh, &packed,
+                       &length) != UCS_OK) ||
+        node_swap(&gpu->node, packed, length, &rkey, &length)) {
+        return fails(gpu, "no address or key of the peer");
+    }
+    ucp_worker_release_address(gpu->node.worker, mine);
+    ucp_rkey_buffer_release(packed);
+    param.address = address;
+    for (i = 1; i < gpu->ep_count; ++i) {
+        watchdog_kick("endpoint %u", i);
+        if ((ucp_ep_create(gpu->node.worker, &param, &elem.ep) != UCS_OK) ||
+            (ucp_ep_rkey_unpack(elem.ep, rkey, &elem.rkey) != UCS_OK) ||
+            device_list_read(&gpu->node, &elem, &key, &gpu->eps[i])) {
+            return fails(gpu, "one endpoint more cannot be had");
+        }
+        gpu->more[i] = elem.ep;
+        ucp_rkey_destroy(elem.rkey);
+    }
+    free(address);
+    free(rkey);
+    for (i = 0; i < 100 * gpu->ep_count; ++i) { /* most of them connect */
+        node_progress(&gpu->node);
+    }
+    return node_barrier(&gpu->node);
 }
 
 static int device_open(gpu_t *gpu)
@@ -391,7 +439,7 @@ static int device_open(gpu_t *gpu)
     if (shared_open(gpu, &gpu->target, size, gpu->memory[0] == 'd') ||
         shared_open(gpu, &gpu->counters, 2 * gpu->blocks * sizeof(uint64_t),
                     gpu->memory[1] == 'd') ||
-        lists_open(gpu)) {
+        lists_open(gpu) || ((gpu->ep_count > 1) && eps_open(gpu))) {
         return fails(gpu, "no memory that the peer writes");
     }
     return node_barrier(&gpu->node);
@@ -473,13 +521,15 @@ static const char device_usage[] =
     "  --idle         tells the CPU time of a second without operations\n"
     "  --still        the host makes no progress while kernels run\n"
     "  --blocks N [8]    --rounds N [100]   of each block\n"
+    "  --eps N [1]    endpoints to the peer, which rounds take in turn\n"
     "  --slots N [4]     --slot BYTES [65536]   --puts N [8] at most a round\n";
 
 int main(int argc, char **argv)
 {
     static gpu_t gpu     = {.memory = "dd", .blocks = 8, .slots = 4,
                             .slot = 65536, .rounds = 100, .seed = 1,
-                            .puts = 8};
+                            .puts = 8, .ep_count = 1};
+    unsigned i;
     node_params_t params = {.port = 23456, .timeout = 60,
                             .features = FEATURE_DEVICE};
     const arg_t args[]   = {
@@ -498,12 +548,15 @@ int main(int argc, char **argv)
         ARG_NUMBER("slots", gpu.slots, 1, 1024),
         ARG_NUMBER("slot", gpu.slot, 1, 1 << 30),
         ARG_NUMBER("puts", gpu.puts, 1, 64),
+        ARG_NUMBER("eps", gpu.ep_count, 1, 100000),
         ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
         ARG_NUMBER("timeout", params.timeout, 1, 3600),
         {.name = NULL}
     };
 
     arg_parse(argc, argv, device_usage, args);
+    gpu.eps  = calloc(gpu.ep_count, sizeof(*gpu.eps));
+    gpu.more = calloc(gpu.ep_count, sizeof(*gpu.more));
     if (gpu.killed) {
         gpu.rounds      = 1u << 30;
         params.peer_err = 1;
@@ -528,6 +581,9 @@ int main(int argc, char **argv)
         node_region_close(&gpu.node, &gpu.counters.region) ||
         (ucp_mem_unmap(gpu.node.ctx, gpu.source_memh) != UCS_OK)) {
         return 1;
+    }
+    for (i = 1; i < gpu.ep_count; ++i) {
+        (void)ucp_ep_close_nb(gpu.more[i], UCP_EP_CLOSE_MODE_FLUSH);
     }
     return node_close(&gpu.node) ? 1 : 0;
 }
