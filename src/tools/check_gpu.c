@@ -298,7 +298,8 @@ static void report_kernels(info_t *info)
 {
     if ((info->direct.major == 1) && (info->direct.minor < 22)) {
         info_report(info, INFO_OK, "GPU kernels", NULL,
-                    "this UCX has no device API for them (1.22 and newer have)");
+                    "this UCX has no device API for them (1.22 and newer "
+                    "have)");
     } else if (info->direct.major > 0) {
         info_report(info, INFO_OK, "GPU kernels", NULL,
                     "srd_gpu serves UCX's device API, where EFA and "

@@ -2,8 +2,8 @@
 /*
  * Kernels of a GPU know of us what is here: the structures by which the
  * functions of UCX's device API, compiled into those kernels, hand operations
- * to a proxy ("D2P"). Numbers and places are those of UCX 1.22.0, where they are
- * told, and of its branch 1.22.x and 1.23 (uct/ib/mlx5/gdaki/d2p.h,
+ * to a proxy ("D2P"). Numbers and places are those of UCX's branch 1.22.x and
+ * of 1.23, and of 1.22.0 where that is told (uct/ib/mlx5/gdaki/d2p.h,
  * d2p_proto.h). All of it lies in memory that the GPU reaches.
  */
 #ifndef SRD_GPU_D2P_H_
