@@ -4,13 +4,19 @@
 # The direct data path, which takes the rdma-core of Debian sid. Sourced by suite
 # uct, after lib.sh.
 
+# The largest window of a flow: so many packets may be out at once from the start
+# over ud, as the tests post so many.
+whole_window() {
+    sed -nE 's/^ +FLOW_WINDOW_MAX += ([0-9]+),.*/\1/p' "$TEST_DIR/../src/flow/limits.h"
+}
+
 # uct_in_sid QUEUES TRANSPORT [EFASIM_OPTION...]: all tests with sid's rdma-core,
 # the queues "direct" or "by libefa".
 uct_in_sid() {
     [ -x "$BUILD/test/gtest_uct" ] || skip_here "gtest_uct was not built"
     local queues=$1 transport=$2 filter='*' env=(NEED_PUT=y)
     [ "$transport" = srd ] ||
-        { filter='-UctUd*' && env=(UCX_EFA_UD_FIRST_WINDOW=64); }
+        { filter='-UctUd*' && env=("UCX_EFA_UD_FIRST_WINDOW=$(whole_window)"); }
     # Where the device works by itself waiting for time-outs takes its time, and
     # rounds of progress say nothing of how far it is.
     case $transport:${3-} in

@@ -35,11 +35,10 @@ uct_check() {
 }
 
 # uct_ud FILTER [EFASIM_OPTION...]: tests of SRD's over ud; those of what ud lacks
-# are skipped. A closed peer is dead for it after a second, not half a minute, and
-# many packets may be out at once from the start, as the tests post so many.
+# are skipped. A closed peer is dead for it after a second, not half a minute.
 uct_ud() {
-    UCT_TRANSPORT=ud UCX_EFA_UD_TRIES=${UD_TRIES:-8} UCX_EFA_UD_FIRST_WINDOW=64 \
-        uct_check "$@"
+    UCT_TRANSPORT=ud UCX_EFA_UD_TRIES=${UD_TRIES:-8} \
+        UCX_EFA_UD_FIRST_WINDOW=$(whole_window) uct_check "$@"
 }
 
 # All of them. On networks that lose nothing: a loss shrinks the window, and a test

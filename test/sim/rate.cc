@@ -106,8 +106,10 @@ static void table_hot(bool askers)
         within("rate both ways, of alone", now.both_ways / alone.both_ways,
                0.9, 1e9);
         within("half round trip, of alone", now.half / alone.half, 0, 1.05);
-        within("packets per message one way", now.packets, 0, 1.1);
-        within("packets per message both ways", now.packets_both, 0, 1.02);
+        within("packets per message one way", now.packets, 0,
+               1 + 4.0 / FLOW_WINDOW_MAX);
+        within("packets per message both ways", now.packets_both, 0,
+               1 + 1.25 / FLOW_WINDOW_MAX);
         within("receive buffers", now.buffers, 0, buffers_before(idle));
     }
 }

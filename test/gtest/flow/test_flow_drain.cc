@@ -223,7 +223,7 @@ TEST_F(Drain, target__known_way)
             flow_path_acked(&path, 1, 64, now);
         }
         if (known) {
-            EXPECT_LT(32u * FLOW_PATH_ONE, path.window);
+            EXPECT_LT(FLOW_WINDOW_MAX / 2 * FLOW_PATH_ONE, (int)path.window);
         } else {
             EXPECT_GT(1u * FLOW_PATH_ONE, path.window);
         }
@@ -288,9 +288,9 @@ TEST_F(flow_resend_drain, ack__tells)
 TEST_F(flow_resend_drain, ack__tells_though_headers_do)
 {
     connect_both();
-    for (unsigned messages : {64, 20}) {
+    for (int messages : {(int)FLOW_WINDOW_MAX, FLOW_WINDOW_MAX / 4}) {
         uint64_t alone = 0;
-        for (unsigned i = 0; i < 4 + messages; ++i) {
+        for (int i = 0; i < 4 + messages; ++i) {
             if (i == 4) { /* both directions carry */
                 a.now += 5 * MS;
                 alone  = b.counters().acks_alone;
@@ -300,7 +300,7 @@ TEST_F(flow_resend_drain, ack__tells_though_headers_do)
             ASSERT_TRUE(b.send(ba, "y"));
             hand(b, a);
         }
-        if (messages == 64) {
+        if (messages == FLOW_WINDOW_MAX) {
             EXPECT_LT(alone, b.counters().acks_alone);
             EXPECT_EQ(1, path(a, ab).told);
             EXPECT_GT(alone + 5, b.counters().acks_alone);

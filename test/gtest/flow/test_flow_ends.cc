@@ -47,11 +47,12 @@ TEST(flow_ends, late_hello__all_was_delivered)
 /* A goodbye far ahead: grants go on as before, early packets are held. */
 TEST(flow_ends, goodbye__many_packets_behind)
 {
+    enum { MANY = FLOW_WINDOW_MAX - 4 };
     Node a(1), b(2);
     flow_tx_t *ab = connect(a, b).first;
     std::vector<Packet> p;
 
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < MANY; ++i) {
         ASSERT_TRUE(a.send(ab, std::to_string(i)));
         p.push_back(a.out.back());
         a.complete(p.back());
@@ -62,13 +63,13 @@ TEST(flow_ends, goodbye__many_packets_behind)
     EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[3]));
     EXPECT_EQ(FLOW_RX_CONTROL, b.receive(bye));
     EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < MANY; ++i) {
         EXPECT_EQ(1u, b.counters().rx_flows) << i;
         EXPECT_EQ(((i == 2) || (i == 3)) ? FLOW_RX_DROP : FLOW_RX_DELIVER,
                   b.receive(p[i])) << i;
     }
-    ASSERT_EQ(60u, b.got.size());
-    for (int i = 0; i < 60; ++i) {
+    ASSERT_EQ((size_t)MANY, b.got.size());
+    for (int i = 0; i < MANY; ++i) {
         EXPECT_EQ(std::to_string(i), b.got[i]);
     }
     EXPECT_EQ(0u, b.counters().rx_flows);

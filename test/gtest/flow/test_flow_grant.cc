@@ -12,16 +12,17 @@ static const flow_time_t MS = 1000000;
 
 TEST(flow_grant, one_way__limits_alone_each_half_window)
 {
+    enum { WINDOWS = 100 };
     Node a(1), b(2);
     flow_tx_t *tx = a.open(b);
 
     settle(a, b);
-    for (int i = 0; i < 6400; ++i) {
+    for (int i = 0; i < WINDOWS * FLOW_WINDOW_MAX; ++i) {
         ASSERT_TRUE(a.send(tx, "x")) << i;
         settle(a, b);
     }
-    EXPECT_LE(b.counters().limits_alone, 6400u / 32 + 1);
-    EXPECT_GE(b.counters().limits_alone, 6400u / 64);
+    EXPECT_LE(b.counters().limits_alone, 2u * WINDOWS + 1);
+    EXPECT_GE(b.counters().limits_alone, 1u * WINDOWS);
 }
 
 /* Messages, one by one, whose pair is silent. */
@@ -165,10 +166,11 @@ static void ticks(Node &b, int count)
     }
 }
 
+/* Not enough for two whole windows. */
 static void few_buffers(flow_params_t *p)
 {
-    p->rx_posted  = 100;
     p->rx_reserve = 4;
+    p->rx_posted  = 3 * FLOW_WINDOW_MAX / 2 + p->rx_reserve;
 }
 
 /* Its sender never hears of it, and yet its credits are the others'. */
@@ -184,7 +186,8 @@ TEST(flow_grant, silent__counted_no_more)
     }
     settle(c, b);
     flow_rx_t *silent = rx_of(b, a, ab), *busy = rx_of(b, c, cb);
-    EXPECT_GE(flow_psn_diff(silent->limit, flow_rx_psn(silent)), 32);
+    EXPECT_GE(flow_psn_diff(silent->limit, flow_rx_psn(silent)),
+              FLOW_WINDOW_MAX / 2);
     for (int i = 0; i < 100; ++i) {
         while (c.send(cb, "x")) { /* all that it may */
         }
@@ -194,7 +197,8 @@ TEST(flow_grant, silent__counted_no_more)
     EXPECT_FALSE(silent->flags & FLOW_RXF_ACTIVE);
     EXPECT_TRUE(silent->flags & FLOW_RXF_RECALLED);
     EXPECT_EQ(1, flow_psn_diff(flow_rx_use(silent), flow_rx_psn(silent)));
-    EXPECT_GE(flow_psn_diff(busy->limit, flow_rx_psn(busy)), 32);
+    EXPECT_GE(flow_psn_diff(busy->limit, flow_rx_psn(busy)),
+              FLOW_WINDOW_MAX / 2);
     EXPECT_EQ(1u, b.counters().recalls);
     EXPECT_EQ(1u, b.counters().active);
     EXPECT_STREQ(nullptr, b.check());
@@ -203,7 +207,9 @@ TEST(flow_grant, silent__counted_no_more)
 /* It sends no more: what it may yet send is what is on its way. */
 TEST(flow_grant, silent__not_after_its_goodbye)
 {
-    Node a(1), b(2, [](flow_params_t *p) { p->rx_posted = 244; });
+    Node a(1), b(2, [](flow_params_t *p) {
+        p->rx_posted = 3 * FLOW_WINDOW_MAX * 15 / 16 + p->rx_reserve;
+    });
     flow_tx_t *one = a.open(b), *two = a.open(b);
 
     a.open(b); /* too many for full windows */

@@ -78,7 +78,7 @@ TEST_P(flow_rx_wrap, accept__shuffled_batches)
     std::mt19937 rnd(GetParam());
 
     for (int round = 0; round < 200; ++round) {
-        std::vector<Packet> p = packets(1 + rnd() % 16);
+        std::vector<Packet> p = packets(1 + rnd() % (FLOW_WINDOW_MAX / 4));
         std::shuffle(p.begin(), p.end(), rnd);
         for (Packet &packet : p) {
             b.receive(packet);

@@ -40,7 +40,7 @@ TEST(flow_turn, next__absent_peers_leave_slots)
     EXPECT_FALSE(flow_ctl_pending(a.core));
     std::deque<Packet> hellos;
     hellos.swap(a.out);
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 3 * FLOW_WINDOW_MAX / 4; ++i) {
         ASSERT_TRUE(b.send(ba, "x"));
         pass_on(b, a);
     }

@@ -118,11 +118,12 @@ TEST(flow_wire, golden__data_with_acknowledgement)
     b.receive(a.out[0]);
     b.receive(a.out[2]); /* 1 and 3 of 0 .. 3 */
     ASSERT_TRUE(b.send(flows.second, "z", 9));
-    Bytes expect = hex("69 000000 4000 0000 0000 0500 00000000 7a");
+    Bytes expect = hex("69 000000 0000 0000 0000 0500 00000000 7a");
     uint32_t token = flow_rx_token(flow_core_rx(a.core, 1));
     expect[1] = (uint8_t)token;
     expect[2] = (uint8_t)(token >> 8);
     expect[3] = (uint8_t)(token >> 16);
+    expect[4] = FLOW_WINDOW_MAX; /* the limit */
     EXPECT_EQ(expect, b.out.back().bytes);
     EXPECT_EQ((unsigned)FLOW_ACK_HDR,
               flow_wire_hdr_len(b.out.back().bytes.data()));

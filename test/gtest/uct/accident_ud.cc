@@ -3,6 +3,7 @@
  * (accident_variables.cc). */
 #include "accident.h"
 #include "module_clock.h"
+#include <flow/limits.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,8 @@ protected:
     {
         transport() = "ud";
         /* what bounds many messages at once is not the window that grows */
-        setenv("UCX_EFA_UD_FIRST_WINDOW", "64", 1);
+        setenv("UCX_EFA_UD_FIRST_WINDOW",
+               std::to_string(FLOW_WINDOW_MAX).c_str(), 1);
     }
 
     void TearDown() override
@@ -111,16 +113,16 @@ TEST_F(UdVariable, EFA_UD_TRIES)
 
 TEST_F(UdVariable, EFA_UD_FIRST_WINDOW)
 {
-    for (unsigned window : {1u, 4u, 30u}) {
-        unsigned posted = 0;
+    for (int window : {1, 4, (int)FLOW_WINDOW_MAX}) {
+        int posted = 0;
 
         device("loss", "1");
         reopen({{"FIRST_WINDOW", std::to_string(window).c_str()}});
-        while ((posted < 64) &&
+        while ((posted < FLOW_WINDOW_MAX) &&
                (uct_ep_am_short(ep, AM_ID, 1, nullptr, 0) == UCS_OK)) {
             ++posted;
         }
-        EXPECT_EQ(std::min(window, 16u), posted) << "before any answer";
+        EXPECT_EQ(std::min(window, (int)FLOW_INIT_WINDOW_MAX), posted) << "before any answer";
         device("loss", "0");
     }
 }

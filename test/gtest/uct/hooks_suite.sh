@@ -93,7 +93,7 @@ if command -v ucx_info >/dev/null; then
     check "log level warn hides our lines" 0 "$(echo "$out" | grep -c ' EFA ')"
     out=$(hooked ucx_info -c 2>&1)
     for v in EFA_RECORD= EFA_REG_CACHE_MAX=16384 EFA_TOP=y EFA_REG_CACHE=try \
-             EFA_REG_CACHE_SIZE=inf SRD_GET_SHORT=0.00us SRD_WINDOW=64 \
+             EFA_REG_CACHE_SIZE=inf SRD_GET_SHORT=0.00us 'SRD_WINDOW=[0-9]+' \
              SRD_MAX_NUM_EPS=inf; do
         match "ucx_info -c lists $v" "^UCX_$v\$" "$out"
     done

@@ -5,6 +5,8 @@
 #include "uct_entity.h"
 #include "vfs_files.h"
 
+#include <flow/limits.h>
+
 #include <memory>
 #include <stdexcept>
 #include <util/efa_status.h>
@@ -556,7 +558,7 @@ TEST_F(UctStatus1, flushed__messages_under_way_end_too)
         a->progress(); /* it leaves; b's posts take it in, b's next poll sees
                           it before any of theirs */
     }
-    for (uint64_t i = 1; i <= 40; ++i) {
+    for (uint64_t i = 1; i <= FLOW_WINDOW_MAX - 8; ++i) {
         ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
     }
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(back, 0, &flushed.uct));

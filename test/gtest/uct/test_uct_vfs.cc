@@ -3,6 +3,7 @@
 #include "module_clock.h"
 #include "uct_entity.h"
 #include "vfs_files.h"
+#include <flow/limits.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -165,7 +166,7 @@ TEST_F(UctVfs, endpoints__a_line_for_each)
     EXPECT_EQ("5", line["psn"]);
     EXPECT_EQ("0", line["sending"]);
     EXPECT_EQ("0", line["pending"]);
-    EXPECT_GE(std::stoi(line["limit"]), 64);
+    EXPECT_GE(std::stoi(line["limit"]), (int)FLOW_WINDOW_MAX);
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 5, nullptr, 0));
     EXPECT_EQ("1", endpoints(path_a)[1]["sending"]);
 

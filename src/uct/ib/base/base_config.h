@@ -29,10 +29,12 @@ typedef struct base_config {
     {_name, _dflt, _doc, \
      UCX_CONFIG_AT(base_config_t, _member, UCX_CONFIG_UINT), _min, _max}
 
-_Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
 #define BASE_CONFIG_RX_QUEUE_LEN 256 /* the default */
 #define BASE_CONFIG_TEXT_OF(_n)  #_n
 #define BASE_CONFIG_TEXT(_n)     BASE_CONFIG_TEXT_OF(_n)
+/* The text of an enumerator from 10 to 99. */
+#define BASE_CONFIG_DIGITS(_n) \
+    (const char[]){'0' + (_n) / 10, '0' + (_n) % 10, '\0'}
 
 /* Rows of every transport's table. */
 #define BASE_CONFIG_SHARED                                                    \
@@ -48,7 +50,8 @@ _Static_assert(FLOW_WINDOW_MAX == 64, "the default of WINDOW is all of it");
                      "Maximum number of receive buffers per interface, of "   \
                      "about 9 KB each; when they run short UCP copies "       \
                      "unexpected messages"),                                  \
-    BASE_CONFIG_UINT("WINDOW", "64", window, 1, FLOW_WINDOW_MAX,              \
+    BASE_CONFIG_UINT("WINDOW", BASE_CONFIG_DIGITS(FLOW_WINDOW_MAX), window,   \
+                     1, FLOW_WINDOW_MAX,                                      \
                      "Messages that a peer may send before this side has "    \
                      "consumed them"),                                        \
     BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,                      \
