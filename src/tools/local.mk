@@ -55,7 +55,6 @@ bin_srd_info_DEPENDENCIES = $(srd_info_module)
 srd_info_module = $(patsubst %,src/uct/ib/%.o,\
 	base/lib_libuct_srd_so_0-base_config \
 	base/lib_libuct_srd_so_0-base_sizing \
-	srd/lib_libuct_srd_so_0-srd_config \
 	efa/lib_libuct_srd_so_0-efa_ah \
 	efa/lib_libuct_srd_so_0-efa_chunk \
 	efa/lib_libuct_srd_so_0-efa_cpus \
@@ -111,9 +110,8 @@ EXTRA_DIST += src/tools/completion.bash
 CLEANFILES += $(completions_DATA)
 
 # The page of all, of what stands elsewhere.
-page_sources = README.md src/uct/ib/base/base_config.h \
-	src/uct/ib/srd/srd_config.c src/uct/ib/ud/ud_config.c \
-	src/uct/ib/efa/efa_config.c src/ucp_hooks/global.c
+page_sources = README.md src/flow/limits.h src/uct/ib/base/base_config.h \
+	src/uct/ib/variables.def src/ucp_hooks/global.c
 
 man_MANS += ucx-efa-srd.7
 

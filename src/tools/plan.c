@@ -102,22 +102,23 @@ static int plan_variable(const ucx_config_field_t *field, unsigned *value_p)
 
 /* The numbers of an interface's configuration as UCX would make it. 0, or
  * -1. */
-static int plan_config(srd_iface_config_t *config, const efa_device_t *device)
+static int plan_config(base_config_t *config, const efa_device_t *device)
 {
-    unsigned i, value;
+    const ucx_config_field_t *field = base_config_srd.fields;
+    const ucx_config_field_t *end   = field + base_config_srd.count;
+    unsigned value;
 
     memset(config, 0, sizeof(*config));
-    for (i = 0; i < SRD_CONFIG_COUNT; ++i) {
-        if (srd_config_fields[i].type != UCX_CONFIG_UINT) {
+    for (; field < end; ++field) {
+        if (field->type != UCX_CONFIG_UINT) {
             continue;
         }
-        if (plan_variable(&srd_config_fields[i], &value) != 0) {
+        if (plan_variable(field, &value) != 0) {
             return -1;
         }
-        memcpy((char*)config + srd_config_fields[i].offset, &value,
-               sizeof(value));
+        memcpy((char*)config + field->offset, &value, sizeof(value));
     }
-    base_config_resolve(&config->super, device);
+    base_config_resolve(config, device);
     return 0;
 }
 
@@ -164,13 +165,13 @@ static void plan_host(plan_t *plan, const info_t *info)
 static int plan_make(plan_t *plan, unsigned peers)
 {
     unsigned long all = (unsigned long)plan->ranks * (plan->hosts - 1);
-    srd_iface_config_t config;
+    base_config_t config;
 
     if (plan_config(&config, &plan->device) != 0) {
         return -1;
     }
     plan->peers = ((peers > 0) && (peers < all)) ? peers : all;
-    base_sizing_get(&plan->need, &config.super, plan->device.max_msg,
+    base_sizing_get(&plan->need, &config, plan->device.max_msg,
                     plan->devices, plan->peers,
                     efa_at_most(plan->hosts, plan->peers + 1) * plan->devices);
     return 0;

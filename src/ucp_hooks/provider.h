@@ -58,6 +58,14 @@ typedef struct ucx_config_field {
                                     "inf" and "auto" are never refused */
 } ucx_config_field_t;
 
+/* A row of a table of variables, as such a field and as a member of _config. */
+#define UCX_CONFIG_ROW(_config, _name, _dflt, _member, _type, _min, _max,    \
+                       _doc)                                                 \
+    {_name, _dflt, _doc, UCX_CONFIG_AT(_config, _member, UCX_CONFIG_##_type), \
+     _min, _max},
+#define UCX_CONFIG_MEMBER(_name, _dflt, _member, _type, ...) \
+    UCX_CONFIG_##_type##_TYPE _member;
+
 /* Room for UCX's uct_iface_config_t (32 B in 1.13), filled by UCX from its own
  * table: the first member of every transport's config struct. */
 typedef struct ucx_iface_config {
@@ -131,7 +139,8 @@ typedef struct ucx_device {
 
 typedef struct ucx_transport {
     const char         *name; /* "srd" */
-    ucx_config_table_t config; /* struct begins with ucx_iface_config_t */
+    const ucx_config_table_t *config; /* struct begins with
+                                         ucx_iface_config_t */
 
     /*
      * Devices of @md this transport can use: *devices_p is an array from
@@ -253,7 +262,7 @@ typedef struct ucx_device_mem {
 
 typedef struct ucx_component {
     const char             *name;      /* "efa", < UCT_COMPONENT_NAME_MAX */
-    ucx_config_table_t     md_config;  /* prefix "EFA_" */
+    const ucx_config_table_t *md_config; /* prefix "EFA_" */
     const ucx_transport_t  *const *transports;
     unsigned               transport_count;
     unsigned               carrier_count; /* the first so many carry UCP's

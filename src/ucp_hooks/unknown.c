@@ -67,11 +67,11 @@ static void unknown_say(ucx_host_t *host, const char *variable)
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(variable, "="), variable);
     nearest_init(&unknown.nearest, word);
     unknown_table(&unknown, &ucx_global_table);
-    unknown_table(&unknown, &ucx_provider.md_config);
+    unknown_table(&unknown, ucx_provider.md_config);
     for (i = 0; i < ucx_provider.transport_count; ++i) {
-        unknown_table(&unknown, &ucx_provider.transports[i]->config);
+        unknown_table(&unknown, ucx_provider.transports[i]->config);
         unknown_of_ucx(&unknown, host->calls,
-                       ucx_provider.transports[i]->config.prefix);
+                       ucx_provider.transports[i]->config->prefix);
     }
     if (!unknown.nearest.is_same) {
         host_warn(host, "%.80s: no variable has this name, so it changes "

@@ -24,7 +24,7 @@ using flow_test::Bytes;
 
 static const Time US = 1000, MS = 1000 * US;
 
-/* The transport's defaults (base_flow.c, srd_config.c), and a processor. */
+/* The transport's defaults (base_flow.c, variables.def), and a processor. */
 enum {
     RX_QUEUE_LEN   = 256,
     RX_BUFFERS_MAX = 4096,

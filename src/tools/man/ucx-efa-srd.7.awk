@@ -36,18 +36,13 @@ FILENAME ~ /README/ {
 
 # A constant, for a default that is no text.
 /^#define [A-Z_]+ +[0-9]/ { constant[$2] = $3 }
-FNR == 1 { in_table = 0 }
-/config_fields\[\]|global_fields\[\]|define BASE_CONFIG_SHARED/ { in_table = 1 }
-NF == 0 || /^}/ { in_table = 0 }
-in_table {
-    sub(/\\$/, "")
-    prefix = "UCX_EFA_"
-    if (FILENAME ~ /base_config/)
-        prefix = "UCX_SRD_*, UCX_EFA_UD_*"
-    else if (FILENAME ~ /srd_config/)
-        prefix = "UCX_SRD_"
-    else if (FILENAME ~ /ud_config/)
-        prefix = "UCX_EFA_UD_"
+/^ +FLOW_[A-Z_]+ += [0-9]+,/ { constant[$1] = $3 + 0 }
+/^BOTH_VARIABLE/ { prefix = "UCX_SRD_*, UCX_EFA_UD_*" }
+/^SRD_VARIABLE/ { prefix = "UCX_SRD_" }
+/^UD_VARIABLE/ { prefix = "UCX_EFA_UD_" }
+/^MD_VARIABLE|global_fields\[\]/ { prefix = "UCX_EFA_" }
+NF == 0 || /^[}#]/ { prefix = "" }
+prefix != "" {
     text[prefix] = text[prefix] " " $0
     if (!(prefix in known)) {
         known[prefix] = 1

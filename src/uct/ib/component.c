@@ -15,16 +15,22 @@ static const ucx_transport_t *const efa_transports[] = {&srd_transport,
                                                         &ud_transport,
                                                         &srd_gpu_transport};
 
+static const ucx_config_field_t efa_md_config_rows[] = {
+#define MD_VARIABLE(...) UCX_CONFIG_ROW(efa_md_config_t, __VA_ARGS__)
+#include <uct/ib/variables.def>
+};
+
+static const ucx_config_table_t efa_md_config = {
+    .title  = "EFA memory domain",
+    .prefix = "EFA_",
+    .fields = efa_md_config_rows,
+    .count  = sizeof(efa_md_config_rows) / sizeof(efa_md_config_rows[0]),
+    .size   = sizeof(efa_md_config_t),
+};
+
 const ucx_component_t ucx_provider = {
     .name      = "efa",
-    .md_config =
-        {
-            .title  = "EFA memory domain",
-            .prefix = "EFA_",
-            .fields = efa_md_config_fields,
-            .count  = EFA_MD_CONFIG_COUNT,
-            .size   = sizeof(efa_md_config_t),
-        },
+    .md_config       = &efa_md_config,
     .transports      = efa_transports,
     .transport_count = sizeof(efa_transports) / sizeof(efa_transports[0]),
     .carrier_count   = 2,

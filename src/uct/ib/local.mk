@@ -2,12 +2,12 @@
 # The transports: the part of the module that calls verbs and serves UCT. Linked into
 # lib/libuct_srd.so.0 by src/ucp_hooks/local.mk.
 uct_ib_sources = \
-	src/uct/ib/component.c \
+	src/uct/ib/component.c src/uct/ib/variables.def \
 	src/uct/ib/efa/efa_ah.c src/uct/ib/efa/efa_ah.h \
 	src/uct/ib/efa/efa_block.h \
 	src/uct/ib/efa/efa_chunk.c src/uct/ib/efa/efa_chunk.h \
 	src/uct/ib/efa/efa_clock.h \
-	src/uct/ib/efa/efa_config.c src/uct/ib/efa/efa_config.h \
+	src/uct/ib/efa/efa_config.h \
 	src/uct/ib/efa/efa_cpus.c src/uct/ib/efa/efa_cpus.h \
 	src/uct/ib/efa/efa_device.c src/uct/ib/efa/efa_device.h \
 	src/uct/ib/efa/efa_barrier.h \
@@ -78,7 +78,6 @@ uct_ib_sources = \
 	src/uct/ib/base/base_wireup.c src/uct/ib/base/base_wireup.h \
 	src/uct/ib/srd/srd.h \
 	src/uct/ib/srd/srd_am.c src/uct/ib/srd/srd_am.h \
-	src/uct/ib/srd/srd_config.c \
 	src/uct/ib/srd/srd_direct.c src/uct/ib/srd/srd_direct.h \
 	src/uct/ib/srd/srd_estimate.c \
 	src/uct/ib/srd/srd_get.c \
@@ -101,7 +100,6 @@ uct_ib_sources = \
 	src/uct/ib/srd_gpu/srd_gpu_thread.c src/uct/ib/srd_gpu/srd_gpu_thread.h \
 	src/uct/ib/ud/ud.h \
 	src/uct/ib/ud/ud_acks.c \
-	src/uct/ib/ud/ud_config.c \
 	src/uct/ib/ud/ud_iface.c \
 	src/uct/ib/ud/ud_lock.c src/uct/ib/ud/ud_lock.h \
 	src/uct/ib/ud/ud_mtu.c src/uct/ib/ud/ud_mtu.h \

@@ -42,7 +42,53 @@ void base_config_resolve(base_config_t *config, const efa_device_t *device)
     }
 }
 
-static const ucx_config_field_t base_config_rows[] = {BASE_CONFIG_SHARED};
+#define BASE_CONFIG_TEXT_OF(_n) #_n
+#define BASE_CONFIG_TEXT(_n)    BASE_CONFIG_TEXT_OF(_n)
+/* The text of an enumerator from 10 to 99. */
+#define BASE_CONFIG_DIGITS(_n) \
+    ((const char[]){'0' + (_n) / 10, '0' + (_n) % 10, '\0'})
+#define BASE_CONFIG_ROW(...) UCX_CONFIG_ROW(base_config_t, __VA_ARGS__)
+
+static const ucx_config_field_t base_config_rows[] = {
+#define BOTH_VARIABLE BASE_CONFIG_ROW
+#include <uct/ib/variables.def>
+};
+
+static const ucx_config_field_t base_config_srd_rows[] = {
+#define BOTH_VARIABLE BASE_CONFIG_ROW
+#define SRD_VARIABLE  BASE_CONFIG_ROW
+#include <uct/ib/variables.def>
+};
+
+static const ucx_config_field_t base_config_ud_rows[] = {
+#define BOTH_VARIABLE BASE_CONFIG_ROW
+#define UD_VARIABLE   BASE_CONFIG_ROW
+#include <uct/ib/variables.def>
+};
+
+const ucx_config_table_t base_config_srd = {
+    .title  = "srd transport",
+    .prefix = "SRD_",
+    .fields = base_config_srd_rows,
+    .count  = sizeof(base_config_srd_rows) / sizeof(base_config_srd_rows[0]),
+    .size   = sizeof(base_config_t),
+};
+
+const ucx_config_table_t base_config_srd_gpu = {
+    .title  = "srd_gpu transport",
+    .prefix = "SRD_",
+    .fields = base_config_srd_rows,
+    .count  = sizeof(base_config_srd_rows) / sizeof(base_config_srd_rows[0]),
+    .size   = sizeof(base_config_t),
+};
+
+const ucx_config_table_t base_config_ud = {
+    .title  = "ud transport on EFA",
+    .prefix = "EFA_UD_",
+    .fields = base_config_ud_rows,
+    .count  = sizeof(base_config_ud_rows) / sizeof(base_config_ud_rows[0]),
+    .size   = sizeof(base_config_t),
+};
 
 /* Why base_config_resolve lowered the value at `offset`, and what to do. */
 static void base_config_why(char *text, size_t max, size_t offset,

@@ -6,58 +6,19 @@
 
 #include "base_rxq.h"
 
-/* Settings of every transport: first in its configuration. Fields that a
- * transport's table does not name are 0. */
+/* Settings of a transport; those that are not in its table are 0. */
 typedef struct base_config {
     ucx_iface_config_t super;
-    unsigned           tx_queue_len;   /* operations in flight */
-    unsigned           rx_queue_len;   /* receives posted at open */
-    unsigned           rx_buffers_max; /* receive buffers at most */
-    unsigned           window;         /* packets granted to one peer */
-    unsigned           rnr_retry; /* of the device, before ours begin */
-    unsigned           max_ah;
-    unsigned           sl; /* service level of the queue pair; 0: the usual */
-    unsigned           tx_inline; /* bytes in a work request, at most */
-    unsigned           first_window; /* with acks: packets out before one */
-    unsigned           tries; /* with acks: time-outs in a row until a peer is
-                                 lost; 0: the protocol core's */
-    unsigned           mtu;   /* bytes of a packet; 0: the device's */
+#define BOTH_VARIABLE UCX_CONFIG_MEMBER
+#define SRD_VARIABLE  UCX_CONFIG_MEMBER
+#define UD_VARIABLE   UCX_CONFIG_MEMBER
+#include <uct/ib/variables.def>
 } base_config_t;
 
-/* One number in a transport's table. */
-#define BASE_CONFIG_UINT(_name, _dflt, _member, _min, _max, _doc) \
-    {_name, _dflt, _doc, \
-     UCX_CONFIG_AT(base_config_t, _member, UCX_CONFIG_UINT), _min, _max}
-
 #define BASE_CONFIG_RX_QUEUE_LEN 256 /* the default */
-#define BASE_CONFIG_TEXT_OF(_n)  #_n
-#define BASE_CONFIG_TEXT(_n)     BASE_CONFIG_TEXT_OF(_n)
-/* The text of an enumerator from 10 to 99. */
-#define BASE_CONFIG_DIGITS(_n) \
-    (const char[]){'0' + (_n) / 10, '0' + (_n) % 10, '\0'}
 
-/* Rows of every transport's table. */
-#define BASE_CONFIG_SHARED                                                    \
-    BASE_CONFIG_UINT("TX_QUEUE_LEN", "512", tx_queue_len, 16, 4000,           \
-                     "Maximum number of operations in flight per interface; " \
-                     "half as many more are reserved for peers that answer"), \
-    BASE_CONFIG_UINT("RX_QUEUE_LEN",                                          \
-                     BASE_CONFIG_TEXT(BASE_CONFIG_RX_QUEUE_LEN),              \
-                     rx_queue_len, 128, 16384,                                \
-                     "Receives posted when an interface opens; the queue "    \
-                     "grows as peers come"),                                  \
-    BASE_CONFIG_UINT("RX_BUFFERS_MAX", "4096", rx_buffers_max, 256, 32768,    \
-                     "Maximum number of receive buffers per interface, of "   \
-                     "about 9 KB each; when they run short UCP copies "       \
-                     "unexpected messages"),                                  \
-    BASE_CONFIG_UINT("WINDOW", BASE_CONFIG_DIGITS(FLOW_WINDOW_MAX), window,   \
-                     1, FLOW_WINDOW_MAX,                                      \
-                     "Messages that a peer may send before this side has "    \
-                     "consumed them"),                                        \
-    BASE_CONFIG_UINT("MAX_AH", "1024", max_ah, 1, 65535,                      \
-                     "Maximum number of hosts (address handles) that an "     \
-                     "interface talks to at a time; the device may have "     \
-                     "fewer")
+extern const ucx_config_table_t base_config_srd, base_config_srd_gpu,
+        base_config_ud;
 
 /*
  * UCX checks the ranges of a table; values that depend on each other or on the

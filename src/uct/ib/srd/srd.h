@@ -5,19 +5,7 @@
 #include <uct/ib/base/base_types.h>
 #include <ucp_hooks/provider.h>
 
-/* UCX_SRD_*: srd_config.c has the table. */
-typedef struct srd_iface_config {
-    base_config_t super;
-    double        get_short; /* seconds that it waits; 0: not offered */
-    int           put_flush; /* a read behind each write */
-    unsigned      gpu_channels, gpu_depth; /* of srd_gpu, as the next two */
-    int           gpu_thread;
-    double        gpu_idle; /* seconds */
-} srd_iface_config_t;
-
-#define SRD_CONFIG_COUNT 14
-extern const ucx_config_field_t srd_config_fields[];
-extern const ucx_transport_t    srd_transport;
+extern const ucx_transport_t srd_transport;
 
 /* The part of base_transport_t that srd and srd_gpu share. */
 void srd_flow_params(flow_params_t *params);

@@ -73,14 +73,13 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
                const uct_iface_params_t *params, const void *config,
                uct_iface_h *iface_p)
 {
-    const srd_iface_config_t *srd = config;
-    uct_iface_ops_t           ops;
-    base_iface_t             *iface;
-    ucs_status_t              status;
+    const base_config_t *srd = config;
+    uct_iface_ops_t      ops;
+    base_iface_t        *iface;
+    ucs_status_t         status;
 
     srd_ops(&ops);
-    status = base_iface_new(&srd_kind, md, worker, params, &ops, &srd->super,
-                            &iface);
+    status = base_iface_new(&srd_kind, md, worker, params, &ops, srd, &iface);
     if (status == UCS_OK) {
         iface->get_short_time = srd->get_short * 1e9;
         iface->put_flush      = srd->put_flush;
@@ -104,15 +103,8 @@ static ucs_status_t srd_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
 }
 
 const ucx_transport_t srd_transport = {
-    .name   = "srd",
-    .config =
-        {
-            .title  = "srd transport",
-            .prefix = "SRD_",
-            .fields = srd_config_fields,
-            .count  = SRD_CONFIG_COUNT,
-            .size   = sizeof(srd_iface_config_t),
-        },
+    .name          = "srd",
+    .config        = &base_config_srd,
     .query_devices = srd_query_devices,
     .iface_open    = srd_iface_open,
 };

@@ -81,10 +81,10 @@ srd_gpu_iface_open(ucx_md_t *md, uct_worker_h worker,
                    const uct_iface_params_t *params, const void *config,
                    uct_iface_h *iface_p)
 {
-    const srd_iface_config_t *srd = config;
-    uct_iface_params_t      ours  = *params;
-    uct_iface_ops_t         ops   = base_iface_ops;
-    base_iface_kind_t       kind  = {
+    const base_config_t    *srd  = config;
+    uct_iface_params_t      ours = *params;
+    uct_iface_ops_t         ops  = base_iface_ops;
+    base_iface_kind_t       kind = {
         .transport = &srd_gpu_base,
         .vops      = srd->gpu_thread ? &srd_gpu_thread_vops : &srd_gpu_vops,
         .stats     = &srd_gpu_stats_class,
@@ -106,8 +106,7 @@ srd_gpu_iface_open(ucx_md_t *md, uct_worker_h worker,
             ours.err_handler = srd_gpu_thread_failed;
         }
     }
-    status = base_iface_new(&kind, md, worker, &ours, &ops, &srd->super,
-                            &base);
+    status = base_iface_new(&kind, md, worker, &ours, &ops, srd, &base);
     if (status != UCS_OK) {
         return status;
     }
@@ -145,15 +144,8 @@ srd_gpu_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
 }
 
 const ucx_transport_t srd_gpu_transport = {
-    .name   = "srd_gpu",
-    .config =
-        {
-            .title  = "srd_gpu transport",
-            .prefix = "SRD_",
-            .fields = srd_config_fields,
-            .count  = SRD_CONFIG_COUNT,
-            .size   = sizeof(srd_iface_config_t),
-        },
+    .name          = "srd_gpu",
+    .config        = &base_config_srd_gpu,
     .query_devices = srd_gpu_query_devices,
     .iface_open    = srd_gpu_iface_open,
 };

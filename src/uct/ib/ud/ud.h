@@ -7,15 +7,7 @@
 
 #include <pthread.h>
 
-/* UCX_EFA_UD_*: ud_config.c has the table. */
-typedef struct ud_iface_config {
-    base_config_t super;
-    double        timer; /* seconds between two runs of it (ud_timer.h) */
-} ud_iface_config_t;
-
-#define UD_CONFIG_COUNT 9
-extern const ucx_config_field_t ud_config_fields[];
-extern const ucx_transport_t    ud_transport;
+extern const ucx_transport_t ud_transport;
 
 /* A UD interface: the common part, and the members by which a timer of another
  * thread acknowledges and sends again while the user computes. */

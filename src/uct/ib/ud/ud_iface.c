@@ -67,21 +67,21 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
               const uct_iface_params_t *params, const void *config,
               uct_iface_h *iface_p)
 {
-    const ud_iface_config_t *ud    = config;
-    base_config_t            super = ud->super;
-    uct_iface_ops_t          ops   = base_iface_ops;
-    base_iface_t            *base;
-    ud_iface_t              *iface;
-    ucs_status_t             status;
+    const base_config_t *wished = config;
+    base_config_t        ud     = *wished;
+    uct_iface_ops_t      ops    = base_iface_ops;
+    base_iface_t        *base;
+    ud_iface_t          *iface;
+    ucs_status_t         status;
 
-    status = ud_mtu_find((efa_md_t*)md, ud->super.mtu, &super.mtu);
+    status = ud_mtu_find((efa_md_t*)md, wished->mtu, &ud.mtu);
     if (status != UCS_OK) {
         return status;
     }
     ud_lock_ops(&ops);
     ops.iface_close = ud_iface_close;
     ops.iface_query = ud_iface_query;
-    status          = base_iface_new(&ud_kind, md, worker, params, &ops, &super,
+    status          = base_iface_new(&ud_kind, md, worker, params, &ops, &ud,
                                      &base);
     if (status != UCS_OK) {
         return status;
@@ -89,7 +89,7 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
     iface = (ud_iface_t*)base;
     ud_lock_init(iface);
     base_checked_ops(base);
-    ud_timer_start(iface, ud->timer);
+    ud_timer_start(iface, ud.timer);
     *iface_p = (uct_iface_h)iface;
     return UCS_OK;
 }
@@ -101,15 +101,8 @@ static ucs_status_t ud_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
 }
 
 const ucx_transport_t ud_transport = {
-    .name   = "ud",
-    .config =
-        {
-            .title  = "ud transport on EFA",
-            .prefix = "EFA_UD_",
-            .fields = ud_config_fields,
-            .count  = UD_CONFIG_COUNT,
-            .size   = sizeof(ud_iface_config_t),
-        },
+    .name          = "ud",
+    .config        = &base_config_ud,
     .query_devices = ud_query_devices,
     .iface_open    = ud_iface_open,
 };
