@@ -9,39 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum limit_kind {
-    LIMIT_SENDS,
-    LIMIT_RECEIVES,
-    LIMIT_SEND_SGE,
-    LIMIT_RECEIVE_SGE,
-    LIMIT_INLINE
-} limit_kind_t;
-
-/* Whether a queue pair with so much of one thing can be made: 0 or an errno. */
-static int limit_try(st_t *st, limit_kind_t kind, unsigned value)
+/* Whether a queue pair can be made with so much of one thing, the parameter at
+ * that offset: 0 or an errno. */
+static int limit_try(st_t *st, size_t at, unsigned value)
 {
     st_qp_params_t params = {0};
     st_qp_t qp;
     int err;
 
-    switch (kind) {
-    case LIMIT_SENDS:
-        params.sends = value;
-        break;
-    case LIMIT_RECEIVES:
-        params.receives = value;
-        break;
-    case LIMIT_SEND_SGE:
-        params.send_sge = value;
-        break;
-    case LIMIT_RECEIVE_SGE:
-        params.receive_sge = value;
-        break;
-    case LIMIT_INLINE:
-    default:
-        params.inline_bytes = value;
-        break;
-    }
+    memcpy((char*)&params + at, &value, sizeof(value));
     err = st_qp_open(&qp, st->device, st->pd, &params);
     if (err == 0) {
         st_qp_close(&qp);
@@ -50,11 +26,11 @@ static int limit_try(st_t *st, limit_kind_t kind, unsigned value)
 }
 
 /* The most that is taken, up to the reported limit. */
-static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
+static void limit_probe(st_t *st, st_result_t *result, size_t at,
                         unsigned reported)
 {
     unsigned good = 0, bad = reported, middle;
-    int err       = limit_try(st, kind, reported);
+    int err       = limit_try(st, at, reported);
 
     if (err == 0) {
         st_result_same(result, "it says %u, and takes %u", reported, reported);
@@ -62,7 +38,7 @@ static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
     }
     while (bad - good > 1) {
         middle = good + (bad - good) / 2;
-        if (limit_try(st, kind, middle) == 0) {
+        if (limit_try(st, at, middle) == 0) {
             good = middle;
         } else {
             bad = middle;
@@ -72,30 +48,18 @@ static void limit_probe(st_t *st, st_result_t *result, limit_kind_t kind,
                       strerror(err));
 }
 
-static void limit_sends(st_t *st, st_result_t *result)
-{
-    limit_probe(st, result, LIMIT_SENDS, st->device->max_sq_wr);
-}
+#define LIMIT_PROBE(_param, _reported) \
+    static void limit_##_param(st_t *st, st_result_t *result) \
+    { \
+        limit_probe(st, result, offsetof(st_qp_params_t, _param), \
+                    st->device->_reported); \
+    }
 
-static void limit_receives(st_t *st, st_result_t *result)
-{
-    limit_probe(st, result, LIMIT_RECEIVES, st->device->max_rq_wr);
-}
-
-static void limit_send_sge(st_t *st, st_result_t *result)
-{
-    limit_probe(st, result, LIMIT_SEND_SGE, st->device->max_sq_sge);
-}
-
-static void limit_receive_sge(st_t *st, st_result_t *result)
-{
-    limit_probe(st, result, LIMIT_RECEIVE_SGE, st->device->max_rq_sge);
-}
-
-static void limit_inline(st_t *st, st_result_t *result)
-{
-    limit_probe(st, result, LIMIT_INLINE, st->device->inline_size_wide);
-}
+LIMIT_PROBE(sends, max_sq_wr)
+LIMIT_PROBE(receives, max_rq_wr)
+LIMIT_PROBE(send_sge, max_sq_sge)
+LIMIT_PROBE(receive_sge, max_rq_sge)
+LIMIT_PROBE(inline_bytes, inline_size_wide)
 
 /* EFA's first generation has no RDMA; what the others have is not public. */
 static void limit_capabilities(st_t *st, st_result_t *result)
@@ -211,31 +175,31 @@ const st_probe_t st_limits[] = {
      "messages of UCP's rendezvous are fetched by RDMA read, else they go in "
      "pieces of a message each",
      "nothing: what the device has is taken; please report the part and bits",
-     limit_capabilities},
+     .run = limit_capabilities},
     {"send-queue", "as many sends as reported",
      "operations in flight of an interface",
-     "UCX_SRD_TX_QUEUE_LEN: two thirds of what it takes", limit_sends},
+     "UCX_SRD_TX_QUEUE_LEN: two thirds of what it takes", .run = limit_sends},
     {"receive-queue", "as many receives as reported",
      "receive buffers of an interface",
-     "UCX_SRD_RX_BUFFERS_MAX: what it takes", limit_receives},
+     "UCX_SRD_RX_BUFFERS_MAX: what it takes", .run = limit_receives},
     {"send-pieces", "as many pieces of a send as reported",
      "zero-copy sends: header and payload",
-     "please report this", limit_send_sge},
+     "please report this", .run = limit_send_sge},
     {"receive-pieces", "as many pieces of a receive as reported",
      "nothing: receives have one", "nothing to do; please report this",
-     limit_receive_sge},
+     .run = limit_receive_sge},
     {"inline", "as many bytes in a request as reported",
      "short messages without a copy by the device",
-     "UCX_SRD_TX_INLINE: what it takes", limit_inline},
+     "UCX_SRD_TX_INLINE: what it takes", .run = limit_inline_bytes},
     {"handles", "as many address handles as reported",
      "hosts that a process talks to at a time",
-     "UCX_SRD_MAX_AH: what it gives", limit_handles},
+     "UCX_SRD_MAX_AH: what it gives", .run = limit_handles},
     {"queue-pairs", "as many queue pairs as reported, of all programs",
      "processes on a host (srd_info --plan)",
-     "fewer ranks on a device; please report this", limit_queue_pairs},
+     "fewer ranks on a device; please report this", .run = limit_queue_pairs},
     {"events", "a completion wakes who armed its queue",
      "programs that sleep (UCP's wakeup); others poll",
      "nothing: without events programs poll; please report this",
-     limit_events},
-    {NULL, NULL, NULL, NULL, NULL}
+     .run = limit_events},
+    {.name = NULL}
 };

@@ -263,18 +263,11 @@ static int memory_read_one(st_self_t *self, uint8_t *base, size_t length)
 static void memory_read(st_t *st, st_result_t *result)
 {
     size_t most = efa_at_most(st->device->max_rdma, MEMORY_READ), length;
-    st_qp_params_t params = {0};
+    uint8_t *base = memory_range(most);
     int status = 0, refused = 0;
-    st_self_t self;
-    uint8_t *base;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
-        (st_self_open(&self, st, result, &params) != 0)) {
-        return;
-    }
-    base = memory_range(most);
     for (length = most; (base != NULL) && (length >= 4096); length /= 2) {
-        status = memory_read_one(&self, base, length);
+        status = memory_read_one(st->self, base, length);
         if (status == 0) {
             break;
         }
@@ -291,7 +284,6 @@ static void memory_read(st_t *st, st_result_t *result)
         st_result_decide(result, length == most, "it says %zu B, and reads %zu",
                          st->device->max_rdma, (status == 0) ? length : 0);
     }
-    st_self_close(&self);
     if (base != NULL) {
         munmap(base, most);
     }
@@ -332,10 +324,8 @@ static int memory_after_fork(st_self_t *self)
 
 static void memory_fork(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {0};
     int told = (st->verbs->is_fork_initialized != NULL) ?
                st->verbs->is_fork_initialized() : -1;
-    st_self_t self;
     int right;
 
     if (told != EFA_FORK_UNNEEDED) {
@@ -346,17 +336,13 @@ static void memory_fork(st_t *st, st_result_t *result)
                 : "this kernel does not copy registered pages for a child");
         return;
     }
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
-    right = memory_after_fork(&self);
+    right = memory_after_fork(st->self);
     st_result_decide(
         result, right == 1,
         (right == 1)
             ? "the kernel copies for the child; the parent's pages stay the "
               "device's"
             : "the device has other pages than the parent");
-    st_self_close(&self);
 }
 
 const st_probe_t st_memory[] = {
@@ -364,19 +350,22 @@ const st_probe_t st_memory[] = {
      "4 GiB are registered at a time; more not if peers may write to them",
      "zero-copy and rendezvous of long messages, large pools",
      "longer memory is registered in segments; please report this",
-     memory_size},
+     .run = memory_size},
     {"registration-cost", "4 KiB are registered within 1 ms",
      "rendezvous and its cache of registrations",
-     "UCX_EFA_REG_CACHE=y; UCX_RNDV_THRESH higher", memory_costs},
+     "UCX_EFA_REG_CACHE=y; UCX_RNDV_THRESH higher", .run = memory_costs},
     {"dma-buf", "a dma-buf is registered",
      "memory of GPUs without a driver of the EFA's own",
      "a newer kernel or EFA driver; else UCX copies through host memory",
-     memory_dmabufs},
+     .run = memory_dmabufs},
     {"read-size", "one RDMA read has as many bytes as reported",
      "rendezvous reads are cut into pieces of that length",
-     "please report this", memory_read},
+     "please report this", memory_read,
+     .needs = EFA_DEVICE_CAP_RDMA_READ,
+     .self = &(const st_qp_params_t){0}},
     {"fork", "nothing is needed for a fork: the kernel copies",
      "programs that fork while they communicate",
-     "UCX_EFA_FORK_INIT=y", memory_fork},
-    {NULL, NULL, NULL, NULL, NULL}
+     "UCX_EFA_FORK_INIT=y", memory_fork,
+     .self = &(const st_qp_params_t){0}},
+    {.name = NULL}
 };

@@ -68,17 +68,11 @@ static unsigned order_send(st_pair_t *pair)
 static int order_run(st_t *st, st_result_t *result, unsigned *good,
                      order_counts_t *counts)
 {
-    st_pair_params_t params = {.depth = ORDER_RECEIVES, .bytes = ORDER_BYTES,
-                               .rnr_retry = 7};
     unsigned arrived = 0;
-    st_pair_t pair;
     double until;
     int err;
 
-    if (st_pair_open(&pair, st, result, &params) != 0) {
-        return -1;
-    }
-    *good = order_send(&pair);
+    *good = order_send(st->pair);
     until = probe_seconds() + ORDER_QUIET_S;
     do { /* a completion says that it arrived, not that it was polled there */
         st_link_progress(st->link);
@@ -91,7 +85,6 @@ static int order_run(st_t *st, st_result_t *result, unsigned *good,
              (probe_seconds() < until));
     st_link_progress(st->link);
     err = order_counts_get(st, counts);
-    st_pair_close(&pair);
     if (err != 0) {
         st_result_not_asked(result, "%s", st->link->why);
     }
@@ -170,19 +163,15 @@ static void order_read(st_t *st, st_result_t *result)
     st_piece_t piece       = {&st->mem, 0, ORDER_RDMA};
     unsigned i, late = 0, done = 0;
     struct ibv_wc wc;
-    st_pair_t pair;
+    st_pair_t *pair = st->pair;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
-        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
-        return;
-    }
     for (i = 0; i < ORDER_ROUNDS; ++i) {
         *last = 0;
         if ((st_link_ask(st->link, NULL, 0, "fill %u %u", i + 1, ORDER_RDMA) !=
              0) ||
-            (st_qp_rdma(&pair.qp, &pair.dest, &piece, 0, pair.addr,
-                        pair.rkey) != 0) ||
-            !st_pair_wait(&pair, &wc, ST_WAIT_S) ||
+            (st_qp_rdma(&pair->qp, &pair->dest, &piece, 0, pair->addr,
+                        pair->rkey) != 0) ||
+            !st_pair_wait(pair, &wc, ST_WAIT_S) ||
             (wc.status != IBV_WC_SUCCESS)) {
             break;
         }
@@ -193,7 +182,6 @@ static void order_read(st_t *st, st_result_t *result)
                      "%u of %u reads "
                      "were not in memory when their completion came",
                      late, done);
-    st_pair_close(&pair);
 }
 
 /* How many of the bytes there are others; *last: whether the last is. 0, or
@@ -223,14 +211,10 @@ static int order_write_one(st_pair_t *pair, st_t *st, unsigned byte)
 static void order_write(st_t *st, st_result_t *result)
 {
     unsigned i, wrong, last, late = 0, done = 0;
-    st_pair_t pair;
+    st_pair_t *pair = st->pair;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
-        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
-        return;
-    }
     for (i = 0; i < ORDER_ROUNDS; ++i) {
-        if ((order_write_one(&pair, st, i + 1) != 0) ||
+        if ((order_write_one(pair, st, i + 1) != 0) ||
             (order_look(st, i + 1, &wrong, &last) != 0)) {
             break;
         }
@@ -241,7 +225,6 @@ static void order_write(st_t *st, st_result_t *result)
                      "%u of %u writes "
                      "were not in memory when their completion came",
                      late, done);
-    st_pair_close(&pair);
 }
 
 /* The far side puts there what no write of order_again does. 0, or -1. */
@@ -277,20 +260,16 @@ static void order_again(st_t *st, st_result_t *result)
 {
     unsigned i, again = 0, done = 0;
     struct ibv_wc wc;
-    st_pair_t pair;
+    st_pair_t *pair = st->pair;
     int stays;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_WRITE, "RDMA write") ||
-        (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0)) {
-        return;
-    }
-    (void)st_pair_wait(&pair, &wc, ORDER_AGAIN_S); /* of probes before */
+    (void)st_pair_wait(pair, &wc, ORDER_AGAIN_S); /* of probes before */
     stays = order_fill(st);
     for (i = 0; (stays >= 0) && (i < ORDER_WRITES); ++i) {
-        if (order_write_one(&pair, st, i + 1) != 0) {
+        if (order_write_one(pair, st, i + 1) != 0) {
             break;
         }
-        stays = order_stays(st, &pair, i + 1);
+        stays = order_stays(st, pair, i + 1);
         if (stays < 0) {
             break;
         }
@@ -300,7 +279,6 @@ static void order_again(st_t *st, st_result_t *result)
     st_result_decide(result, (again == 0) && (done == ORDER_WRITES),
                      "%u of %u writes came once more over what was put there "
                      "since", again, done);
-    st_pair_close(&pair);
 }
 
 /* Kills the far process, which must be a child. */
@@ -308,7 +286,7 @@ static void order_killed(st_t *st, st_result_t *result)
 {
     char text[32], time[32];
     struct ibv_wc wc;
-    st_pair_t pair;
+    st_pair_t *pair = st->pair;
     double took;
     int status;
 
@@ -317,16 +295,11 @@ static void order_killed(st_t *st, st_result_t *result)
                             "the far side is not a child of this process");
         return;
     }
-    if (st_pair_open(&pair, st, result,
-                     &(st_pair_params_t){.none = 1, .rnr_retry = 7}) != 0) {
-        return;
-    }
-    (void)st_pair_send(&pair, 1, 16); /* under way: no receive takes it */
-    if (st_pair_wait(&pair, &wc, 0.05)) {
+    (void)st_pair_send(pair, 1, 16); /* under way: no receive takes it */
+    if (st_pair_wait(pair, &wc, 0.05)) {
         st_result_not_asked(result,
                             "a message that no receive takes is not under "
                             "way for long: see retry-endless");
-        st_pair_close(&pair);
         return;
     }
     st->link->is_killed = 1;
@@ -334,40 +307,53 @@ static void order_killed(st_t *st, st_result_t *result)
     (void)waitpid(st->link->child, NULL, 0);
     st->link->child = 0;
     took            = probe_seconds();
-    status = st_pair_wait(&pair, &wc, ORDER_KILLED_S) ?
+    status = st_pair_wait(pair, &wc, ORDER_KILLED_S) ?
              (int)st_qp_status(&wc) : -1;
     took = probe_seconds() - took;
     st_result_decide(result, (status == 8) || (status == 9),
                      "%s %s after its end", st_text_status(status, text),
                      st_text_time(took, time));
-    st_pair_close(&pair);
 }
+
+static const st_pair_params_t order_messages = {
+    .depth = ORDER_RECEIVES, .bytes = ORDER_BYTES, .rnr_retry = 7
+};
 
 const st_probe_t st_order[] = {
     {"delivery", "a message whose send ended well has arrived, once",
      "SRD's messages are neither sent again nor told apart",
-     "please report this", order_delivery},
+     "please report this", order_delivery,
+     .pair = &order_messages},
     {"order", "a message is overtaken by fewer others than a window has",
      "early messages wait in receive buffers, as many as a window has",
      "nothing to do; UCX_SRD_WINDOW smaller, if buffers run short",
-     order_order},
+     order_order,
+     .pair = &order_messages},
     {"message-placed", "a message is in memory when its completion comes",
-     "it is delivered then", "please report this", order_placed},
+     "it is delivered then", "please report this", order_placed,
+     .pair = &order_messages},
     {"read-placed", "what was read is in memory when the completion comes",
-     "rendezvous ends then", "please report this", order_read},
+     "rendezvous ends then", "please report this", order_read,
+     .needs = EFA_DEVICE_CAP_RDMA_READ,
+     .pair = &(const st_pair_params_t){0}},
     {"write-placed", "what was written is in memory there then",
-     "puts and their flush end then", "please report this", order_write},
+     "puts and their flush end then", "please report this", order_write,
+     .needs = EFA_DEVICE_CAP_RDMA_WRITE,
+     .pair = &(const st_pair_params_t){0}},
     {"written-once", "what was written is not written once more, later",
      "memory into which a peer put may be used for something else at once",
      "UCX_RNDV_SCHEME=get_zcopy; put only to memory that is left alone for a "
-     "while", order_again},
-    {NULL, NULL, NULL, NULL, NULL}
+     "while", order_again,
+     .needs = EFA_DEVICE_CAP_RDMA_WRITE,
+     .pair = &(const st_pair_params_t){0}},
+    {.name = NULL}
 };
 
 const st_probe_t st_order_process[] = {
     {"killed-process", "what is under way to a killed process: status 8 or 9",
      "its peers learn at once that it is gone",
      "keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); please report this",
-     order_killed},
-    {NULL, NULL, NULL, NULL, NULL}
+     order_killed,
+     .pair = &(const st_pair_params_t){.none = 1, .rnr_retry = 7}},
+    {.name = NULL}
 };

@@ -64,52 +64,35 @@ static size_t queue_longest(st_self_t *self, size_t most, size_t extra)
 
 static void queue_srd_size(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {.receives = 256};
-    size_t most           = st->device->max_msg, longest;
-    st_self_t self;
+    size_t most = st->device->max_msg, longest;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
-    longest = queue_longest(&self, most, 0);
+    longest = queue_longest(st->self, most, 0);
     st_result_decide(result, longest == most, "it says %zu B, and carries %zu",
                      most, longest);
-    st_self_close(&self);
 }
 
 static void queue_ud_size(st_t *st, st_result_t *result)
 {
     size_t room = 0, sizes[] = {4096, 1024, 256}, i;
-    st_qp_params_t params = {.ud = 1, .receives = 256};
-    st_self_t self;
 
     /* where the payload lies is another probe's question */
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     for (i = 0; (i < 3) && (room == 0); ++i) {
-        (void)queue_message(&self, sizes[i], &room);
+        (void)queue_message(st->self, sizes[i], &room);
         room = (room > sizes[i]) ? room - sizes[i] : 0;
     }
-    i = queue_longest(&self, st->device->max_msg, room);
+    i = queue_longest(st->self, st->device->max_msg, room);
     st_result_decide(result, i == st->device->max_msg,
                      "a datagram has up to %zu B, an SRD message %zu", i,
                      st->device->max_msg);
-    st_self_close(&self);
 }
 
 static void queue_ud_prefix(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {.ud = 1};
-    uint8_t *in           = st->mem.base + QUEUE_RECV_AT;
+    uint8_t *in = st->mem.base + QUEUE_RECV_AT;
     size_t arrived, at = 0, touched = 0, i;
-    st_self_t self;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     memset(in, 0xee, 1024);
-    if ((queue_message(&self, 256, &arrived) != 0) || (arrived < 256)) {
+    if ((queue_message(st->self, 256, &arrived) != 0) || (arrived < 256)) {
         st_result_not_asked(result, "no datagram arrived");
     } else {
         usleep(QUEUE_PAUSE); /* whether it is placed is another's question */
@@ -123,35 +106,28 @@ static void queue_ud_prefix(st_t *st, st_result_t *result)
             "the length counts them",
             at, touched);
     }
-    st_self_close(&self);
 }
 
 /* Completions of so many messages that wait unread. */
 static void queue_cq(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {.sends = QUEUE_CQ, .receives = QUEUE_CQ,
-                             .entries = QUEUE_CQ};
-    st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
-    st_piece_t out        = {&st->mem, 0, 64};
+    st_piece_t in  = {&st->mem, QUEUE_RECV_AT, 64};
+    st_piece_t out = {&st->mem, 0, 64};
     unsigned i, sent = 0, read = 0;
     struct ibv_wc wc;
-    st_self_t self;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     for (i = 0; i < QUEUE_CQ; ++i) {
-        (void)st_qp_recv(&self.qp, &in, i);
-        (void)st_qp_send(&self.qp, &self.dest, &out, i, 0);
-        sent += st_pair_wait_cq(st, self.qp.send_cq, &wc, 1);
+        (void)st_qp_recv(&st->self->qp, &in, i);
+        (void)st_qp_send(&st->self->qp, &st->self->dest, &out, i, 0);
+        sent += st_pair_wait_cq(st, st->self->qp.send_cq, &wc, 1);
     }
-    while ((read < sent) && st_pair_wait_cq(st, self.qp.recv_cq, &wc, 0.1)) {
+    while ((read < sent) &&
+           st_pair_wait_cq(st, st->self->qp.recv_cq, &wc, 0.1)) {
         ++read;
     }
     st_result_decide(result, (read == QUEUE_CQ) && (sent == QUEUE_CQ),
                      "one of %u entries held %u unread completions", QUEUE_CQ,
                      read);
-    st_self_close(&self);
 }
 
 /* A list of requests in one call, which libefa announces in as many doorbells
@@ -159,17 +135,12 @@ static void queue_cq(st_t *st, st_result_t *result)
 static void queue_batch(st_t *st, st_result_t *result)
 {
     static struct ibv_send_wr wrs[QUEUE_BATCH], *bad;
-    st_qp_params_t params = {.sends = QUEUE_BATCH, .receives = QUEUE_BATCH};
-    st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
-    struct ibv_sge sge    = {(uintptr_t)st->mem.base, 64, st->mem.mr->lkey};
+    st_piece_t in      = {&st->mem, QUEUE_RECV_AT, 64};
+    struct ibv_sge sge = {(uintptr_t)st->mem.base, 64, st->mem.mr->lkey};
     unsigned i, done = 0;
     struct ibv_wc wc;
-    st_self_t self;
     int err;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     memset(wrs, 0, sizeof(wrs));
     for (i = 0; i < QUEUE_BATCH; ++i) {
         wrs[i].next              = (i + 1 < QUEUE_BATCH) ? &wrs[i + 1] : NULL;
@@ -178,20 +149,19 @@ static void queue_batch(st_t *st, st_result_t *result)
         wrs[i].num_sge           = 1;
         wrs[i].opcode            = IBV_WR_SEND;
         wrs[i].send_flags        = IBV_SEND_SIGNALED;
-        wrs[i].wr.ud.ah          = self.dest.ah;
-        wrs[i].wr.ud.remote_qpn  = self.dest.qpn;
-        wrs[i].wr.ud.remote_qkey = self.dest.qkey;
-        (void)st_qp_recv(&self.qp, &in, i);
+        wrs[i].wr.ud.ah          = st->self->dest.ah;
+        wrs[i].wr.ud.remote_qpn  = st->self->dest.qpn;
+        wrs[i].wr.ud.remote_qkey = st->self->dest.qkey;
+        (void)st_qp_recv(&st->self->qp, &in, i);
     }
-    err = st->device->context->ops.post_send(self.qp.qp, wrs, &bad);
+    err = st->device->context->ops.post_send(st->self->qp.qp, wrs, &bad);
     while ((err == 0) && (done < QUEUE_BATCH) &&
-           st_pair_wait_cq(st, self.qp.send_cq, &wc, 2)) {
+           st_pair_wait_cq(st, st->self->qp.send_cq, &wc, 2)) {
         done += (wc.status == IBV_WC_SUCCESS);
     }
     st_result_decide(result, (err == 0) && (done == QUEUE_BATCH),
                      "a list of %u requests: %u arrived%s%s", QUEUE_BATCH, done,
                      err ? ", " : "", err ? strerror(err) : "");
-    st_self_close(&self);
 }
 
 static void queue_number(st_t *st, st_result_t *result)
@@ -224,28 +194,23 @@ static void queue_number(st_t *st, st_result_t *result)
 /* Two queue pairs over one handle: all of both arrives. */
 static void queue_workers(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {.receives = 256};
+    st_qp_params_t params = {0};
     st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
     st_piece_t out        = {&st->mem, 0, 64};
     unsigned i, done = 0;
     struct ibv_wc wc;
-    st_self_t self;
-    st_qp_t other;
+    st_qp_t *first = &st->self->qp, other;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     if (st_qp_open(&other, st->device, st->pd, &params) != 0) {
         st_result_not_asked(result, "no second queue pair");
-        st_self_close(&self);
         return;
     }
     for (i = 0; i < 64; ++i) {
-        (void)st_qp_recv(&self.qp, &in, i);
-        (void)st_qp_send((i & 1) ? &self.qp : &other, &self.dest, &out, i, 0);
+        (void)st_qp_recv(first, &in, i);
+        (void)st_qp_send((i & 1) ? first : &other, &st->self->dest, &out, i, 0);
     }
     for (i = 0; i < 64; ++i) {
-        done += st_pair_wait_cq(st, (i & 1) ? self.qp.send_cq : other.send_cq,
+        done += st_pair_wait_cq(st, (i & 1) ? first->send_cq : other.send_cq,
                                 &wc, 1) &&
                 (wc.status == IBV_WC_SUCCESS);
     }
@@ -254,39 +219,32 @@ static void queue_workers(st_t *st, st_result_t *result)
                      "arrived",
                      done);
     st_qp_close(&other);
-    st_self_close(&self);
 }
 
 /* One handle for each protection domain and host: a post with the second one
  * after the first was destroyed. */
 static void queue_handle(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {0};
-    st_piece_t piece      = {&st->mem, 0, 64};
+    st_piece_t piece = {&st->mem, 0, 64};
     struct ibv_ah *again;
     struct ibv_wc wc;
-    st_self_t self;
     int status = -1;
     char text[32];
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
     again = st_qp_ah_open(st->device, st->pd, st->device->gid.raw);
     if (again == NULL) {
         st_result_differs(result, "a second handle for a host is refused: %s",
                           strerror(errno));
     } else {
         st->verbs->destroy_ah(again);
-        (void)st_qp_recv(&self.qp, &piece, 0);
-        if ((st_qp_send(&self.qp, &self.dest, &piece, 0, 0) == 0) &&
-            st_pair_wait_cq(st, self.qp.send_cq, &wc, ST_WAIT_S)) {
+        (void)st_qp_recv(&st->self->qp, &piece, 0);
+        if ((st_qp_send(&st->self->qp, &st->self->dest, &piece, 0, 0) == 0) &&
+            st_pair_wait_cq(st, st->self->qp.send_cq, &wc, ST_WAIT_S)) {
             status = st_qp_status(&wc);
         }
         st_result_decide(result, status == 4, "a send with the other: %s",
                          st_text_status(status, text));
     }
-    st_self_close(&self);
 }
 
 /* One message to itself, whose receive completion nobody reads: 1 if it ended
@@ -314,35 +272,33 @@ static unsigned queue_read(st_self_t *self)
     return count;
 }
 
+static const st_qp_params_t queue_few = {
+    .sends = QUEUE_CQ, .receives = 4 * QUEUE_CQ, .entries = QUEUE_CQ
+};
+
 /* Half as many completions again as a queue holds: what do receiver, sender and
  * another queue pair learn? */
 static void queue_overrun(st_t *st, st_result_t *result)
 {
-    st_qp_params_t params = {.sends = QUEUE_CQ, .receives = 4 * QUEUE_CQ,
-                             .entries = QUEUE_CQ};
     unsigned i, depth, good = 0, later = 0, told, after;
-    size_t arrived        = 0;
-    st_self_t self, other;
+    size_t arrived = 0;
+    st_self_t other;
 
-    if (st_self_open(&self, st, result, &params) != 0) {
-        return;
-    }
-    depth = self.qp.recv_cq->cqe;
+    depth = st->self->qp.recv_cq->cqe;
     if (depth > 2 * QUEUE_CQ) {
         st_result_not_asked(result, "a queue for %u has %u entries", QUEUE_CQ,
                             depth);
-        st_self_close(&self);
         return;
     }
     for (i = 0; i < depth + depth / 2; ++i) {
-        good += queue_unread(&self, i);
+        good += queue_unread(st->self, i);
     }
-    told = queue_read(&self);
+    told = queue_read(st->self);
     for (i = 0; i < depth; ++i) {
-        later += queue_unread(&self, i);
+        later += queue_unread(st->self, i);
     }
-    after = queue_read(&self);
-    if (st_self_open(&other, st, result, &params) == 0) {
+    after = queue_read(st->self);
+    if (st_self_open(&other, st, result, &queue_few) == 0) {
         (void)queue_message(&other, 64, &arrived);
         st_self_close(&other);
     }
@@ -354,41 +310,50 @@ static void queue_overrun(st_t *st, st_result_t *result)
         "another queue pair %s",
         depth, good, depth + depth / 2, told, later, depth, after,
         (arrived == 64) ? "works" : "does not work");
-    st_self_close(&self);
 }
 
 const st_probe_t st_queues[] = {
     {"message", "a message of SRD is as long as the port reports",
      "messages are cut into packets of that length",
-     "please report this: there is no variable for it", queue_srd_size},
+     "please report this: there is no variable for it", queue_srd_size,
+     .self = &(const st_qp_params_t){.receives = 256}},
     {"datagram", "a datagram of UD is as long as a message of SRD",
      "the ud transport tries it when it opens",
      "UCX_EFA_UD_MTU, if ud did not find it; nothing else to do",
-     queue_ud_size},
+     queue_ud_size,
+     .self = &(const st_qp_params_t){.ud = 1, .receives = 256}},
     {"datagram-prefix", "a datagram's payload lies 40 bytes into the receive",
      "the ud transport reads its packets there", "please report this",
-     queue_ud_prefix},
+     queue_ud_prefix,
+     .self = &(const st_qp_params_t){.ud = 1}},
     {"completion-queue", "a completion queue holds as many as it was made for",
      "completions are lost otherwise: requests never end",
-     "please report this", queue_cq},
+     "please report this", queue_cq,
+     .self = &(const st_qp_params_t){.sends = QUEUE_CQ, .receives = QUEUE_CQ,
+                                     .entries = QUEUE_CQ}},
     {"doorbell-batch", "libefa posts a list of any length in one call",
      "sends and receives are posted in batches",
-     "please report this", queue_batch},
+     "please report this", queue_batch,
+     .self = &(const st_qp_params_t){.sends = QUEUE_BATCH,
+                                     .receives = QUEUE_BATCH}},
     {"number-reuse", "the number of a queue pair is used again at once",
      "nothing: packets of a predecessor are told by QKEY and incarnation",
-     "nothing to do", queue_number},
+     "nothing to do", .run = queue_number},
     {"shared-workers", "queue pairs may share an address handle",
      "workers of a process share one for each host", "please report this",
-     queue_workers},
+     queue_workers,
+     .self = &(const st_qp_params_t){.receives = 256}},
     {"shared-handle", "the first who destroys a handle ends it for all (4)",
      "nothing: the module counts who uses one", "nothing to do",
-     queue_handle},
-    {NULL, NULL, NULL, NULL, NULL}
+     queue_handle,
+     .self = &(const st_qp_params_t){0}},
+    {.name = NULL}
 };
 
 const st_probe_t st_queues_harmful[] = {
     {"overrun", "a queue that overruns loses completions, and nobody else's",
      "nothing: each queue is as deep as what feeds it",
-     "nothing to do; please report this", queue_overrun},
-    {NULL, NULL, NULL, NULL, NULL}
+     "nothing to do; please report this", queue_overrun,
+     .self = &queue_few},
+    {.name = NULL}
 };

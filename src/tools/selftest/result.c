@@ -47,17 +47,6 @@ void st_result_decide(st_result_t *result, int same, const char *format, ...)
     va_end(ap);
 }
 
-int st_result_needs(st_t *st, st_result_t *result, unsigned cap,
-                    const char *name)
-{
-    if (st->device->caps & cap) {
-        return 1;
-    }
-    st_result_not_asked(result, "no %s: the device or this rdma-core has none",
-                        name);
-    return 0;
-}
-
 void st_result_point(st_t *st, const st_point_t *point)
 {
     if (st->point_count < ST_POINTS_MAX) {

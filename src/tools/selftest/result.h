@@ -16,11 +16,6 @@ void st_result_not_asked(st_result_t *result, const char *format, ...)
 void st_result_decide(st_result_t *result, int same, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Nonzero if the device has capability @cap (EFA_DEVICE_CAP_), called @name;
- * else the probe is not asked. */
-int st_result_needs(st_t *st, st_result_t *result, unsigned cap,
-                    const char *name);
-
 /* One more measurement; beyond ST_POINTS_MAX it is left out. */
 void st_result_point(st_t *st, const st_point_t *point);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* srd_info --selftest: which probes are run where. */
+#include "pair.h"
 #include "reach.h"
 #include "result.h"
 #include "run.h"
+#include "self.h"
 #include "selftest.h"
 
 #include <tools/info.h>
@@ -31,6 +33,35 @@ static void run_progress(const char *name, const char *between)
     }
 }
 
+/* With what its row says, or not at all. */
+static void run_probe(st_t *st, const st_probe_t *probe, st_result_t *result)
+{
+    st_pair_t pair;
+    st_self_t self;
+
+    st->pair = &pair;
+    st->self = &self;
+    if (probe->needs & ~st->device->caps) {
+        st_result_not_asked(
+            result, "no %s: the device or this rdma-core has none",
+            (probe->needs == EFA_DEVICE_CAP_RDMA_READ)  ? "RDMA read" :
+            (probe->needs == EFA_DEVICE_CAP_RDMA_WRITE) ? "RDMA write" :
+                                                          "RNR retry");
+    } else if (probe->pair != NULL) {
+        if (st_pair_open(&pair, st, result, probe->pair) == 0) {
+            probe->run(st, result);
+            st_pair_close(&pair);
+        }
+    } else if (probe->self != NULL) {
+        if (st_self_open(&self, st, result, probe->self) == 0) {
+            probe->run(st, result);
+            st_self_close(&self);
+        }
+    } else {
+        probe->run(st, result);
+    }
+}
+
 static void run_group(st_t *st, const st_probe_t *probes,
                       const char *between)
 {
@@ -46,7 +77,7 @@ static void run_group(st_t *st, const st_probe_t *probes,
         result->probe   = probes;
         result->between = between;
         run_progress(probes->name, between);
-        probes->run(st, result);
+        run_probe(st, probes, result);
         run_progress(NULL, NULL);
         if ((st->link->is_dead) && !was_dead) { /* no fault of the device's */
             st_result_not_asked(result, "%s", st->link->why);

@@ -55,6 +55,8 @@ typedef struct st {
     struct ibv_pd     *pd;
     st_mem_t           mem;  /* near memory, ST_MEM_BYTES */
     st_link_t         *link; /* the far side */
+    struct st_pair    *pair; /* of the probe that runs, and ... */
+    struct st_self    *self; /* ... wants one */
     const char        *only; /* names of probes, "" for all */
     int                facts; /* no measurements */
 
@@ -70,6 +72,10 @@ struct st_probe {
     const char *depends; /* what depends on it */
     const char *adapt;   /* what to do where it differs */
     void      (*run)(st_t *st, st_result_t *result);
+    unsigned    needs; /* not asked without this EFA_DEVICE_CAP_; 0: none */
+    /* Open while it runs, as st->pair or st->self; NULL: it opens its own. */
+    const struct st_pair_params *pair;
+    const st_qp_params_t        *self;
 };
 
 /* The groups; each ends with a NULL name. `st_limits` needs no far side. */

@@ -356,10 +356,10 @@ static void speed_bandwidth_probe(st_t *st, st_result_t *result)
 const st_probe_t st_speed[] = {
     {"latency", "a small message takes 8 us, 100 at most",
      "what UCP is told of it (8 us), and so which transport it takes",
-     "please report this", speed_latency_probe},
+     "please report this", .run = speed_latency_probe},
     {"bandwidth", "a device has the port's rate, 1 Gbit/s at the very least",
      "what UCP is told of it, and how it divides long messages",
      "UCX_MAX_RNDV_RAILS, UCX_NET_DEVICES; please report this",
-     speed_bandwidth_probe},
-    {NULL, NULL, NULL, NULL, NULL}
+     .run = speed_bandwidth_probe},
+    {.name = NULL}
 };

@@ -39,58 +39,43 @@ static void status_tell(st_result_t *result, st_pair_t *pair, int expected,
 
 static void status_qkey(st_t *st, st_result_t *result)
 {
-    st_pair_t pair;
-
-    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) == 0) {
-        ++pair.dest.qkey;
-        status_tell(result, &pair, STATUS_DEAD, STATUS_WAIT_S);
-        st_pair_close(&pair);
-    }
+    ++st->pair->dest.qkey;
+    status_tell(result, st->pair, STATUS_DEAD, STATUS_WAIT_S);
 }
 
 static void status_dead(st_t *st, st_result_t *result)
 {
-    st_pair_t pair;
-
-    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) == 0) {
-        if (st_link_ask(st->link, NULL, 0, "close") != 0) {
-            st_result_not_asked(result, "%s", st->link->why);
-        } else {
-            status_tell(result, &pair, STATUS_DEAD, STATUS_WAIT_S);
-        }
-        st_pair_close(&pair);
+    if (st_link_ask(st->link, NULL, 0, "close") != 0) {
+        st_result_not_asked(result, "%s", st->link->why);
+    } else {
+        status_tell(result, st->pair, STATUS_DEAD, STATUS_WAIT_S);
     }
 }
 
 /* A host that nobody has: a made-up address of the same kind. */
 static void status_absent(st_t *st, st_result_t *result)
 {
-    st_pair_t pair;
-    struct ibv_ah *real;
+    st_dest_t *dest     = &st->pair->dest;
+    struct ibv_ah *real = dest->ah;
     uint8_t gid[16];
     char text[32], time[32];
     double took;
     int status;
 
-    if (st_pair_open(&pair, st, result, &(st_pair_params_t){0}) != 0) {
-        return;
-    }
     memcpy(gid, st->device->gid.raw, sizeof(gid));
     memcpy(gid + 9, "\x1f\x5e\x00\xfe\xdc\xba\x98", 7);
-    real         = pair.dest.ah;
-    pair.dest.ah = st_qp_ah_open(st->device, st->pd, gid);
-    if (pair.dest.ah == NULL) {
+    dest->ah = st_qp_ah_open(st->device, st->pd, gid);
+    if (dest->ah == NULL) {
         st_result_not_asked(result, "no handle for a made-up host");
     } else {
-        status = st_pair_status(&pair, STATUS_WAIT_S, &took);
+        status = st_pair_status(st->pair, STATUS_WAIT_S, &took);
         st_result_decide(result, (status == STATUS_ABSENT) &&
                          (took >= STATUS_SOON_S) && (took <= STATUS_LATE_S),
                          "%s after %s", st_text_status(status, text),
                          st_text_time(took, time));
-        st->verbs->destroy_ah(pair.dest.ah);
+        st->verbs->destroy_ah(dest->ah);
     }
-    pair.dest.ah = real;
-    st_pair_close(&pair);
+    dest->ah = real;
 }
 
 /* How a message ends that no receive waits for. Seconds, < 0: not asked. */
@@ -116,9 +101,6 @@ static void status_not_ready(st_t *st, st_result_t *result)
     unsigned retry;
     double took;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
-        return;
-    }
     for (retry = 0; retry <= STATUS_TRIES; ++retry) {
         took = status_rnr_time(st, result, retry, &status);
         if (took < 0) {
@@ -138,9 +120,6 @@ static void status_interval(st_t *st, st_result_t *result)
     int status;
     char time[32];
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry")) {
-        return;
-    }
     none = status_rnr_time(st, result, 0, &status);
     all  = (none < 0) ? -1 : status_rnr_time(st, result, STATUS_TRIES, &status);
     if (all < 0) {
@@ -154,47 +133,34 @@ static void status_interval(st_t *st, st_result_t *result)
 /* A receive that comes after 100 ms: does the message wait for it? */
 static void status_endless(st_t *st, st_result_t *result)
 {
-    st_pair_params_t params = {.none = 1, .rnr_retry = 7};
     struct ibv_wc wc;
-    st_pair_t pair;
     char text[32];
     int early, status = -1;
 
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RNR_RETRY, "RNR retry") ||
-        (st_pair_open(&pair, st, result, &params) != 0)) {
-        return;
-    }
-    (void)st_pair_send(&pair, 1, 16);
-    early = st_pair_wait(&pair, &wc, 0.1);
+    (void)st_pair_send(st->pair, 1, 16);
+    early = st_pair_wait(st->pair, &wc, 0.1);
     if (!early && (st_link_ask(st->link, NULL, 0, "post 1") == 0)) {
-        early = st_pair_wait(&pair, &wc, STATUS_WAIT_S);
+        early = st_pair_wait(st->pair, &wc, STATUS_WAIT_S);
     }
     status = early ? (int)st_qp_status(&wc) : -1;
     st_result_decide(result, status == 0,
                      "a message that waited 100 ms for its "
                      "receive: %s",
                      st_text_status(status, text));
-    st_pair_close(&pair);
 }
 
 static void status_long(st_t *st, st_result_t *result)
 {
-    st_pair_params_t params = {.bytes = 32};
     struct ibv_wc wc;
-    st_pair_t pair;
     char text[32];
     int status = -1;
 
-    if (st_pair_open(&pair, st, result, &params) != 0) {
-        return;
-    }
-    if ((st_pair_send(&pair, 1, 64) == 0) &&
-        st_pair_wait(&pair, &wc, ST_WAIT_S)) {
+    if ((st_pair_send(st->pair, 1, 64) == 0) &&
+        st_pair_wait(st->pair, &wc, ST_WAIT_S)) {
         status = st_qp_status(&wc);
     }
     st_result_decide(result, status == STATUS_LONG, "64 B into 32: %s",
                      st_text_status(status, text));
-    st_pair_close(&pair);
 }
 
 /* An RDMA read of the far memory: its status, -1: none. */
@@ -208,64 +174,67 @@ static int status_read(st_pair_t *pair, uint32_t rkey)
            (int)st_qp_status(&wc) : -1;
 }
 
-static void status_reader(st_t *st, st_result_t *result, int unknown)
-{
-    int expected = unknown ? STATUS_UNKNOWN : STATUS_KEY, status;
-    st_pair_t pair;
-    char text[32];
-
-    if (!st_result_needs(st, result, EFA_DEVICE_CAP_RDMA_READ, "RDMA read") ||
-        (st_pair_open(&pair, st, result,
-                      &(st_pair_params_t){.unknown = unknown}) != 0)) {
-        return;
-    }
-    status = status_read(&pair, unknown ? pair.rkey : pair.rkey ^ 0x5a);
-    st_result_decide(result, status == expected, "%s",
-                     st_text_status(status, text));
-    st_pair_close(&pair);
-}
-
 static void status_unknown(st_t *st, st_result_t *result)
 {
-    status_reader(st, result, 1);
+    int status = status_read(st->pair, st->pair->rkey);
+    char text[32];
+
+    st_result_decide(result, status == STATUS_UNKNOWN, "%s",
+                     st_text_status(status, text));
 }
 
 static void status_key(st_t *st, st_result_t *result)
 {
-    status_reader(st, result, 0);
+    int status = status_read(st->pair, st->pair->rkey ^ 0x5a);
+    char text[32];
+
+    st_result_decide(result, status == STATUS_KEY, "%s",
+                     st_text_status(status, text));
 }
 
 const st_probe_t st_status[] = {
     {"wrong-qkey", "a message with a wrong QKEY ends with status 9",
      "who sends to a predecessor learns that it is gone",
      "nothing to do where it is 8, 13 or 15; else please report this",
-     status_qkey},
+     status_qkey,
+     .pair = &(const st_pair_params_t){0}},
     {"dead-number", "a message to a number that no queue pair has: status 9",
      "a peer that ended is told from one that is slow",
-     "nothing to do where it is 8; else please report this", status_dead},
+     "nothing to do where it is 8; else please report this", status_dead,
+     .pair = &(const st_pair_params_t){0}},
     {"absent-host", "a host that is not there: status 15 after 0.15 to 60 s",
      "endpoints fail then, and UCP takes it for a dead peer",
      "sooner: keep-alive of UCP must do (UCX_KEEPALIVE_INTERVAL); "
-     "please report status and time", status_absent},
+     "please report status and time", status_absent,
+     .pair = &(const st_pair_params_t){0}},
     {"receiver-not-ready", "without a receive: status 10 after 0 to 6 tries",
      "the transport tries again with a growing back-off",
-     "UCX_SRD_RNR_RETRY; please report this", status_not_ready},
+     "UCX_SRD_RNR_RETRY; please report this", status_not_ready,
+     .needs = EFA_DEVICE_CAP_RNR_RETRY},
     {"retry-interval", "at most 10 ms between two tries",
      "how long a message waits that met no receive",
      "UCX_SRD_RNR_RETRY=0: only the transport's own back-off",
-     status_interval},
+     status_interval,
+     .needs = EFA_DEVICE_CAP_RNR_RETRY},
     {"retry-endless", "7 tries are without end",
      "control packets that must not fail wait for receives",
-     "please report this", status_endless},
+     "please report this", status_endless,
+     .needs = EFA_DEVICE_CAP_RNR_RETRY,
+     .pair = &(const st_pair_params_t){.none = 1, .rnr_retry = 7}},
     {"long-message", "a message longer than its receive: status 11",
      "nothing: receives are as long as any message", "nothing to do",
-     status_long},
+     status_long,
+     .pair = &(const st_pair_params_t){.bytes = 32}},
     {"unknown-reader", "RDMA of who has no handle there: status 14",
      "nothing one-sided is posted before the peer said that it knows us",
      "nothing to do where it is served; else please report this",
-     status_unknown},
+     status_unknown,
+     .needs = EFA_DEVICE_CAP_RDMA_READ,
+     .pair = &(const st_pair_params_t){.unknown = 1}},
     {"wrong-key", "RDMA with a wrong key: status 7",
      "an operation on memory that was taken away fails",
-     "please report this", status_key},
-    {NULL, NULL, NULL, NULL, NULL}
+     "please report this", status_key,
+     .needs = EFA_DEVICE_CAP_RDMA_READ,
+     .pair = &(const st_pair_params_t){0}},
+    {.name = NULL}
 };
