@@ -96,6 +96,51 @@ void record_call_state(flow_core_t *core)
     record_state(flow_core_user(core));
 }
 
+#define RECORD_DEFINE(_kind, _name) \
+    void record_call_##_name(flow_core_t *core, flow_tx_t *tx) \
+    { \
+        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
+        \
+        flow_##_name(core, tx); \
+        record_write_end(record); \
+    }
+RECORD_CALLS_OF_TX(RECORD_DEFINE)
+#undef RECORD_DEFINE
+
+#define RECORD_DEFINE(_kind, _name) \
+    void record_call_##_name(flow_core_t *core, flow_peer_t *peer) \
+    { \
+        record_t *record = record_begin_peer(core, RECORD_##_kind, peer); \
+        \
+        flow_##_name(core, peer); \
+        record_write_end(record); \
+    }
+RECORD_CALLS_OF_PEER(RECORD_DEFINE)
+#undef RECORD_DEFINE
+
+#define RECORD_DEFINE(_kind, _name, _type, _number) \
+    void record_call_##_name(flow_core_t *core, flow_tx_t *tx, _type number) \
+    { \
+        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
+        \
+        record_write_number(record, _number); \
+        flow_##_name(core, tx, number); \
+        record_write_end(record); \
+    }
+RECORD_CALLS_OF_TX_AND_NUMBER(RECORD_DEFINE)
+#undef RECORD_DEFINE
+
+#define RECORD_DEFINE(_kind, _name, _type, _number) \
+    void record_call_##_name(flow_core_t *core, _type number) \
+    { \
+        record_t *record = record_begin_number(core, RECORD_##_kind, _number); \
+        \
+        flow_##_name(core, number); \
+        record_write_end(record); \
+    }
+RECORD_CALLS_OF_NUMBER(RECORD_DEFINE)
+#undef RECORD_DEFINE
+
 /* ------------------------------------------------------------- sending */
 
 flow_status_t record_call_tx_open(flow_core_t *core, const flow_addr_t *peer,
@@ -119,14 +164,6 @@ flow_status_t record_call_tx_open(flow_core_t *core, const flow_addr_t *peer,
         *tx_p = tx;
     }
     return status;
-}
-
-void record_call_tx_close(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_CLOSE, tx);
-
-    flow_tx_close(core, tx);
-    record_write_end(record);
 }
 
 int record_call_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
@@ -180,15 +217,6 @@ flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
     return psn;
 }
 
-void record_call_tx_done(flow_core_t *core, flow_tx_t *tx, unsigned psn)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_DONE, tx);
-
-    record_write_number(record, psn % FLOW_MAP_BITS);
-    flow_tx_done(core, tx, psn);
-    record_write_end(record);
-}
-
 void record_call_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
 {
     record_t *record = record_begin_op(core, RECORD_TX_RNR, op);
@@ -219,32 +247,6 @@ void record_call_tx_repost_return(flow_core_t *core, flow_op_t *op)
     record_write_end(record);
 }
 
-void record_call_tx_fail(flow_core_t *core, flow_tx_t *tx,
-                         flow_send_status_t why)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_FAIL, tx);
-
-    record_write_number(record, why);
-    flow_tx_fail(core, tx, why);
-    record_write_end(record);
-}
-
-void record_call_tx_ping(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_PING, tx);
-
-    flow_tx_ping(core, tx);
-    record_write_end(record);
-}
-
-void record_call_tx_check(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_CHECK, tx);
-
-    flow_tx_check(core, tx);
-    record_write_end(record);
-}
-
 void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
 {
     record_t *record;
@@ -256,23 +258,6 @@ void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
     record = record_begin_tx(core, RECORD_TX_PAUSE, tx);
     record_write_number(record, reasons);
     flow_tx_pause(tx, reasons);
-    record_write_end(record);
-}
-
-void record_call_tx_resume(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_RESUME, tx);
-
-    record_write_number(record, reasons);
-    flow_tx_resume(core, tx, reasons);
-    record_write_end(record);
-}
-
-void record_call_tx_pass_one(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_PASS_ONE, tx);
-
-    flow_tx_pass_one(core, tx);
     record_write_end(record);
 }
 
@@ -434,22 +419,6 @@ void record_call_timer_run(flow_core_t *core, flow_time_t now)
     record_write_end(record);
 }
 
-void record_call_core_rx_posted(flow_core_t *core, uint32_t count)
-{
-    record_t *record = record_begin_number(core, RECORD_RX_POSTED, count);
-
-    flow_core_rx_posted(core, count);
-    record_write_end(record);
-}
-
-void record_call_core_rx_backlog(flow_core_t *core, int more)
-{
-    record_t *record = record_begin_number(core, RECORD_RX_BACKLOG, more != 0);
-
-    flow_core_rx_backlog(core, more);
-    record_write_end(record);
-}
-
 void record_call_peer_set_cookie(flow_core_t *core, flow_peer_t *peer,
                                  void *cookie)
 {
@@ -473,22 +442,6 @@ void record_call_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
     record_write_number(record, ah);
     record_write_number(record, rma);
     flow_peer_set_ah(core, peer, ah, rma);
-    record_write_end(record);
-}
-
-void record_call_peer_lost(flow_core_t *core, flow_peer_t *peer)
-{
-    record_t *record = record_begin_peer(core, RECORD_PEER_LOST, peer);
-
-    flow_peer_lost(core, peer);
-    record_write_end(record);
-}
-
-void record_call_peer_dead(flow_core_t *core, flow_peer_t *peer)
-{
-    record_t *record = record_begin_peer(core, RECORD_PEER_DEAD, peer);
-
-    flow_peer_dead(core, peer);
     record_write_end(record);
 }
 

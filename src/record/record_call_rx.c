@@ -112,11 +112,3 @@ unsigned record_call_rx_run(flow_core_t *core, uint32_t token, void **handles,
     record_write_end(record);
     return count;
 }
-
-void record_call_drop_count(flow_core_t *core, flow_drop_t reason)
-{
-    record_t *record = record_begin_number(core, RECORD_RX_DROP, reason);
-
-    flow_drop_count(core, reason);
-    record_write_end(record);
-}

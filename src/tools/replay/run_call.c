@@ -60,6 +60,11 @@ run_commit(run_t *run, const record_call_t *call, flow_tx_t *tx)
     return NULL;
 }
 
+#define RUN_TX(_kind, _name) \
+    case RECORD_##_kind: \
+        flow_##_name(run->core, tx); \
+        return NULL;
+
 /* Calls about a flow, but for those about its messages. */
 static const char *
 run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
@@ -68,9 +73,7 @@ run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
 
     RUN_NEEDS(tx != NULL, RUN_NO_FLOW);
     switch (call->kind) {
-    case RECORD_TX_CLOSE:
-        flow_tx_close(run->core, tx);
-        return NULL;
+    RECORD_CALLS_OF_TX(RUN_TX)
     case RECORD_TX_READY:
         record_call_tx_ready_slow(run->core, tx);
         return NULL;
@@ -81,12 +84,6 @@ run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
         RUN_NEEDS(number <= FLOW_SEND_GIVEN_UP, RUN_RANGE);
         flow_tx_fail(run->core, tx, (flow_send_status_t)number);
         return NULL;
-    case RECORD_TX_PING:
-        flow_tx_ping(run->core, tx);
-        return NULL;
-    case RECORD_TX_CHECK:
-        flow_tx_check(run->core, tx);
-        return NULL;
     case RECORD_TX_PAUSE:
         RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
         record_call_tx_pause(run->core, tx, (unsigned)number);
@@ -94,9 +91,6 @@ run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
     case RECORD_TX_RESUME:
         RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
         flow_tx_resume(run->core, tx, (unsigned)number);
-        return NULL;
-    case RECORD_TX_PASS_ONE:
-        flow_tx_pass_one(run->core, tx);
         return NULL;
     case RECORD_TX_RMA_READY:
         record_call_tx_rma_ready(run->core, tx);
