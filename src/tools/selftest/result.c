@@ -4,46 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void result_set(st_result_t *result, st_verdict_t verdict,
-                       const char *format, va_list ap)
+void st_result_set(st_result_t *result, st_verdict_t verdict,
+                   const char *format, ...)
 {
+    va_list ap;
+
     result->verdict = verdict;
+    va_start(ap, format);
     vsnprintf(result->seen, sizeof(result->seen), format, ap);
-}
-
-void st_result_same(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_SAME, format, ap);
-    va_end(ap);
-}
-
-void st_result_differs(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_DIFFERS, format, ap);
-    va_end(ap);
-}
-
-void st_result_not_asked(st_result_t *result, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, ST_NOT_ASKED, format, ap);
-    va_end(ap);
-}
-
-void st_result_decide(st_result_t *result, int same, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    result_set(result, same ? ST_SAME : ST_DIFFERS, format, ap);
     va_end(ap);
 }
 
