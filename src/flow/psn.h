@@ -26,12 +26,6 @@ static inline int flow_psn_lt(flow_psn_t a, flow_psn_t b)
     return flow_psn_diff(a, b) < 0;
 }
 
-/* The newer of two. */
-static inline flow_psn_t flow_psn_max(flow_psn_t a, flow_psn_t b)
-{
-    return flow_psn_lt(a, b) ? b : a;
-}
-
 /* The older of two. */
 static inline flow_psn_t flow_psn_min(flow_psn_t a, flow_psn_t b)
 {
