@@ -20,6 +20,16 @@
 
 #define UCX_ABI UCX_ABI_NAME(UCX_MINOR)
 
+/* UCX's callbacks have parameters that we do not need. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* An operation that we do not offer, and that UCX may call all the same. */
+#define ABI_UNSUPPORTED(_name, ...) \
+    static ucs_status_t _name(__VA_ARGS__) \
+    { \
+        return UCS_ERR_UNSUPPORTED; \
+    }
+
 static_assert(offsetof(abi_config_field_t, offset) ==
                       offsetof(ucx_abi_field_t, offset), "a field's head");
 
