@@ -540,6 +540,8 @@ suite_run() {
     check class_infiniband 20 class_infiniband
     check verbs_share 30 verbs_check 'Share.*:share.*'
     check verbs_process 120 verbs_check 'process.*'
+    check verbs_stopped 60 verbs_check 'stopped.*'
+    ci && check verbs_stopped_efa2 60 newer_check 13 'stopped.*' efa2
     check verbs_fork 60 verbs_check 'fork.*'
     at_once 1
     check memory_hooks 90 memory_hooks

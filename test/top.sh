@@ -42,7 +42,7 @@ top_start() {
 # top_pid LAUNCHER: the process of the program that it started, or itself.
 top_pid() {
     local child
-    child=$(pgrep -P "$1" | head -n 1)
+    child=$(ps -o pid=,comm= --ppid "$1" | awk '$2 != "efasim-standby" { print $1; exit }')
     if [ -n "$child" ]; then top_pid "$child"; else echo "$1"; fi
 }
 

@@ -90,8 +90,9 @@ efasim_driver_sources = \
 	src/efasim/driver/redirect.h src/efasim/driver/qp_cmds.c \
 	src/efasim/driver/qp_cmds.h src/efasim/driver/qp_state.c \
 	src/efasim/driver/qp_state.h src/efasim/driver/region.c \
-	src/efasim/driver/region.h src/efasim/driver/state.c \
-	src/efasim/driver/state.h src/efasim/efasim.h
+	src/efasim/driver/region.h \
+	src/efasim/driver/standby.c src/efasim/driver/standby.h \
+	src/efasim/driver/state.c src/efasim/driver/state.h src/efasim/efasim.h
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \

@@ -35,6 +35,8 @@ enum {
     UNKNOWN_US    = 20000, /* while nobody knows who rings a QP's doorbell */
 };
 
+static _Atomic int backstop_thread; /* its number */
+
 static void backstop_nap(unsigned usec)
 {
     struct timespec time = { 0, usec * 1000l };
@@ -257,34 +259,63 @@ static int backstop_sleep(unsigned usec, uint32_t how)
     return busy;
 }
 
-static void *backstop_main(void *arg)
+unsigned drv_backstop_round(unsigned idle_us)
 {
     struct backstop_look look;
-    unsigned idle_us = 0, usec;
+    unsigned usec;
+
+    backstop_look(&look);
+    idle_us = look.idle ? idle_us + look.usec : 0;
+
+    if (!look.polls && atomic_exchange(&drv.again, 0)) {
+        return idle_us; /* a post found the lock taken by us */
+    }
+    if (idle_us > IDLE_US) {
+        usec = look.unknown ? UNKNOWN_US : SLEEP_US;
+        return backstop_sleep(usec, DIR_ASLEEP) ? 0 : IDLE_US;
+    }
+
+    if (look.polls || !look.waits) {
+        backstop_nap(look.usec);
+    } else if (look.done > 0) {
+        backstop_nap(TICK_MORE_US);
+    } else {
+        usec = (look.usec < TICK_CALLS_US) ? look.usec : TICK_CALLS_US;
+        backstop_sleep(usec, DIR_NAPS);
+    }
+    return idle_us;
+}
+
+static void *backstop_main(void *arg)
+{
+    unsigned idle_us = 0;
 
     (void)arg;
-    drv_lock_without_signals();
+    backstop_thread = syscall(SYS_gettid);
+    drv_lock_without_signals(NULL);
     for (;;) {
-        backstop_look(&look);
-        idle_us = look.idle ? idle_us + look.usec : 0;
-
-        if (!look.polls && atomic_exchange(&drv.again, 0)) {
-            continue; /* a post found the lock taken by us */
-        }
-        if (idle_us > IDLE_US) {
-            usec    = look.unknown ? UNKNOWN_US : SLEEP_US;
-            idle_us = backstop_sleep(usec, DIR_ASLEEP) ? 0 : IDLE_US;
-        } else if (look.polls || !look.waits) {
-            backstop_nap(look.usec);
-        } else if (look.done > 0) {
-            backstop_nap(TICK_MORE_US);
-        } else {
-            usec = (look.usec < TICK_CALLS_US) ? look.usec : TICK_CALLS_US;
-            backstop_sleep(usec, DIR_NAPS);
-        }
+        idle_us = drv_backstop_round(idle_us);
     }
 
     return NULL;
+}
+
+int drv_backstop_thread(void)
+{
+    return backstop_thread;
+}
+
+void drv_backstop_wake(void)
+{
+    const struct sim_dev *sim;
+    struct drv_dev *dev;
+
+    drv_for_each_device(dev) {
+        sim = __atomic_load_n(&dev->sim, __ATOMIC_RELAXED);
+        if (sim != NULL) {
+            fabric_env_ops.wake(&dev->env, sim->slot);
+        }
+    }
 }
 
 void drv_backstop_kick(struct drv_dev *dev)
@@ -302,7 +333,7 @@ void drv_backstop_kick(struct drv_dev *dev)
     }
 }
 
-void drv_backstop_start(void)
+int drv_backstop_start(void)
 {
     static _Atomic int started_pid;
     sigset_t all, old;
@@ -310,7 +341,7 @@ void drv_backstop_start(void)
     int pid = getpid();
 
     if (atomic_exchange(&started_pid, pid) == pid) {
-        return;
+        return 0;
     }
 
     sigfillset(&all);
@@ -322,4 +353,5 @@ void drv_backstop_start(void)
                 "polls or posts");
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return 1;
 }

@@ -5,6 +5,8 @@
  */
 #include "channel.h"
 
+#include "efasim/fabric/process.h"
+
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -41,14 +43,17 @@ int drv_channel_create(struct drv_cmd *cmd)
 void drv_channel_event(struct sim_cq *cq)
 {
     struct drv_cq *entry = cq->user;
+    int fd;
 
     if ((entry->channel == NULL) || (entry->channel->fd < 0)) {
         return;
     }
-    if (send(entry->channel->fd, &entry->handle, sizeof(entry->handle),
+    fd = fabric_process_fd(entry->channel->fd);
+    if (send(fd, &entry->handle, sizeof(entry->handle),
              MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(entry->handle)) {
         ++entry->events;
     }
+    fabric_process_fd_end(fd);
 }
 
 uint32_t drv_channel_flush(struct drv_cq *cq)

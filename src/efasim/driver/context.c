@@ -8,6 +8,7 @@
 #include "lock.h"
 #include "mr_cmds.h"
 #include "qp_cmds.h"
+#include "standby.h"
 
 #include "efasim/fabric/sysfs.h"
 
@@ -84,7 +85,9 @@ int drv_ctx_open(unsigned device, int flags)
         return -1;
     }
 
-    drv_backstop_start();
+    if (drv_backstop_start()) {
+        drv_standby_start();
+    }
     return fd;
 }
 

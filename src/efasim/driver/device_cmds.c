@@ -4,6 +4,8 @@
 #include "efa_uapi.h"
 #include "state.h"
 
+#include "efasim/fabric/process.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -183,13 +185,15 @@ void drv_device_fatal(struct fabric_env *env)
 {
     struct ib_uverbs_async_event_desc event = { 0 };
     unsigned i, end = atomic_load(&drv.ctx_end);
+    int fd;
 
     event.event_type = IBV_EVENT_DEVICE_FATAL;
     for (i = 0; i < end; ++i) {
         if ((atomic_load(&drv.ctx[i].fd) >= 0) &&
             (&drv.ctx[i].dev->env == env) && (drv.ctx[i].async_fd >= 0)) {
-            (void)!send(drv.ctx[i].async_fd, &event, sizeof(event),
-                        MSG_DONTWAIT | MSG_NOSIGNAL);
+            fd = fabric_process_fd(drv.ctx[i].async_fd);
+            (void)!send(fd, &event, sizeof(event), MSG_DONTWAIT | MSG_NOSIGNAL);
+            fabric_process_fd_end(fd);
         }
     }
 }

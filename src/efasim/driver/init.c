@@ -3,6 +3,7 @@
 #include "config.h"
 #include "device.h"
 #include "lock.h"
+#include "standby.h"
 #include "state.h"
 
 #include "efasim/fabric/host.h"
@@ -122,6 +123,7 @@ __attribute__((destructor)) static void init_undo(void)
     if (!drv_is_open() || (drv.pid != getpid())) {
         return;
     }
+    drv_standby_end();
 
     /* Threads may still run, the backstop among them: the devices stay
      * mapped, only the fabric is told that we leave. */

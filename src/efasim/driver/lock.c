@@ -18,6 +18,8 @@ static __thread uint64_t lock_signals
         __attribute__((tls_model("initial-exec")));
 static __thread int lock_has_none /* no signals come: see lock.h */
         __attribute__((tls_model("initial-exec")));
+static __thread void (*lock_wait)(void) /* NULL: as the C library does */
+        __attribute__((tls_model("initial-exec")));
 
 static void lock_signals_hold(void)
 {
@@ -39,9 +41,10 @@ static void lock_signals_restore(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
-void drv_lock_without_signals(void)
+void drv_lock_without_signals(void (*wait)(void))
 {
     lock_has_none = 1;
+    lock_wait     = wait;
 }
 
 /* ThreadSanitizer's run-time library has it, where the program has one */
@@ -66,7 +69,13 @@ void drv_lock(void)
 {
     lock_signals_hold();
     drv_lock_inside = DRV_LOCK_COMMAND;
-    pthread_mutex_lock(&drv.lock);
+    if (lock_wait == NULL) {
+        pthread_mutex_lock(&drv.lock);
+    } else {
+        while (pthread_mutex_trylock(&drv.lock) != 0) {
+            lock_wait();
+        }
+    }
     drv_lock_order_after();
 }
 

@@ -21,8 +21,9 @@ int drv_trylock(void);   /* 1: taken */
 void drv_unlock(void);
 
 /* This thread is the device's own and was made with all signals blocked: its
- * drv_lock() need not block them. */
-void drv_lock_without_signals(void);
+ * drv_lock() need not block them. While somebody else has the lock it calls
+ * `wait` again and again; NULL: it sleeps. */
+void drv_lock_without_signals(void (*wait)(void));
 
 /* In a forked child, whose only thread holds the lock: a fresh one, free. */
 void drv_lock_after_fork(void);

@@ -310,21 +310,27 @@ static void env_event(void *arg, struct sim_cq *cq)
     env->event(cq);
 }
 
+/* The program matters more than a full disk, or nobody to tell. */
+static void env_write(int fd, const char *bytes, size_t length)
+{
+    fd = fabric_process_fd(fd);
+    (void)!write(fd, bytes, length);
+    fabric_process_fd_end(fd);
+}
+
 static void env_log(void *env, const char *line)
 {
     char buf[320];
     int length;
 
     (void)env;
-    length = snprintf(buf, sizeof(buf), "efasim[%d]: %s\n", (int)getpid(),
-                      line);
+    length = snprintf(buf, sizeof(buf), "efasim[%d]: %s\n",
+                      fabric_process_self(), line);
     if (length >= (int)sizeof(buf)) {
         length          = sizeof(buf) - 1;
         buf[length - 1] = '\n';
     }
-    if (write(STDERR_FILENO, buf, length) < 0) {
-        return; /* nobody to tell */
-    }
+    env_write(STDERR_FILENO, buf, length);
 }
 
 /* One write() per line: the lines of several processes do not mix. */
@@ -339,12 +345,10 @@ static void env_trace(void *arg, const char *line)
     length = snprintf(buf, sizeof(buf), "%llu.%06llu pid=%d node=%u device=%s "
                       "%s\n", (unsigned long long)(now / 1000000000),
                       (unsigned long long)(now / 1000 % 1000000),
-                      (int)getpid(), dir_nic_host(nic),
+                      fabric_process_self(), dir_nic_host(nic),
                       fabric_sysfs_nic_name(env->fabric, nic), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
-    if (write(env->trace_fd, buf, length) < 0) {
-        return; /* the disk is full: the program matters more */
-    }
+    env_write(env->trace_fd, buf, length);
 }
 
 static void env_fatal(void *arg, enum sim_fatal what)
@@ -352,7 +356,7 @@ static void env_fatal(void *arg, enum sim_fatal what)
     struct fabric_env *env = arg;
 
     if (what == SIM_FATAL_KILLED) {
-        kill(getpid(), SIGKILL);
+        kill(fabric_process_self(), SIGKILL);
     }
     env->removed(env);
 }

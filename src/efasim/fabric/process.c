@@ -9,7 +9,43 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* The same for all architectures; older headers lack them */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+__thread int fabric_process_owner __attribute__((tls_model("initial-exec")));
+
+int fabric_process_fd(int fd)
+{
+    int pidfd;
+
+    if (fabric_process_owner == 0) {
+        return fd;
+    }
+    pidfd = syscall(SYS_pidfd_open, fabric_process_owner, 0);
+    fd    = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+    close(pidfd);
+    return fd;
+}
+
+void fabric_process_fd_end(int fd)
+{
+    if (fabric_process_owner != 0) {
+        close(fd);
+    }
+}
+
+int fabric_process_self(void)
+{
+    return fabric_process_owner ? fabric_process_owner : getpid();
+}
 
 /* Fields of /proc/PID/stat behind the command's name, which may hold spaces
  * and brackets: state is the first, the start time the 20th. The first thread's

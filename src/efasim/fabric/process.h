@@ -17,11 +17,24 @@
  */
 int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns);
 
+/*
+ * 0; or this process has the memory of another and acts for that, whose number
+ * it is (driver/standby.h). Then a descriptor is the other's:
+ * fabric_process_fd() is a copy, which fabric_process_fd_end() closes.
+ */
+extern __thread int fabric_process_owner
+        __attribute__((tls_model("initial-exec")));
+int fabric_process_fd(int fd);
+void fabric_process_fd_end(int fd);
+
 /* Inode of the PID namespace of this process; 0: unknown. */
 uint64_t fabric_process_ns(void);
 
 /* Start time of a process in clock ticks since boot; 0: no such process. */
 uint64_t fabric_process_start(int pid);
+
+/* The number by which a user knows this process. */
+int fabric_process_self(void);
 
 /* 0, or -1 with EFBIG: the user's limit on file sizes is less, beyond which
  * ftruncate() ends the process (SIGXFSZ). */

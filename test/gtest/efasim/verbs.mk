@@ -21,6 +21,7 @@ test_gtest_verbs_SOURCES  = test/gtest/efasim/verbs_test.h \
                             test/gtest/efasim/verbs_rails.cc \
                             test/gtest/efasim/verbs_share.cc \
                             test/gtest/efasim/verbs_signal.cc \
+                            test/gtest/efasim/verbs_stopped.cc \
                             test/gtest/efasim/verbs_ud.cc \
                             test/gtest/efasim/verbs_write.cc \
                             test/apps/fill.c test/apps/fill.h

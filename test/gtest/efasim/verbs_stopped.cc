@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A process that is stopped: its card lives on. */
+#include "verbs_test.h"
+
+#include <csignal>
+#include <dirent.h>
+#include <fstream>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+namespace {
+
+enum : size_t {
+    RECEIVES = 32, /* posted before the stop */
+    REST     = 3,  /* messages that find none */
+    LEN      = 1000,
+    BIG      = 3 << 20
+};
+
+enum : uint64_t { KEY_READ = 21, KEY_WRITTEN = 22, KEY_SENT = 100 };
+
+QpParams params(bool writes)
+{
+    QpParams params;
+
+    params.write = writes;
+    return params;
+}
+
+char state_of(pid_t pid)
+{
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+
+    std::getline(file, line);
+    return line[line.rfind(')') + 2];
+}
+
+/* Stops a process for as long as it lives. */
+class Stop {
+public:
+    virtual ~Stop() {}
+};
+
+class StopBySignal : public Stop {
+public:
+    explicit StopBySignal(pid_t pid) : pid(pid)
+    {
+        EXPECT_EQ(0, kill(pid, SIGSTOP));
+        until([&] { return state_of(pid) == 'T'; });
+    }
+    ~StopBySignal() { kill(pid, SIGCONT); }
+
+private:
+    pid_t pid;
+};
+
+/* As a debugger does: all threads, one by one. */
+class StopByDebugger : public Stop {
+public:
+    explicit StopByDebugger(pid_t pid)
+    {
+        DIR *dir = opendir(("/proc/" + std::to_string(pid) + "/task").c_str());
+
+        while (dirent *entry = readdir(dir)) {
+            pid_t tid = atoi(entry->d_name);
+            if (tid == 0) {
+                continue;
+            }
+            EXPECT_EQ(0, ptrace(PTRACE_SEIZE, tid, nullptr, nullptr));
+            EXPECT_EQ(0, ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr));
+            EXPECT_EQ(tid, waitpid(tid, nullptr, __WALL));
+            threads.push_back(tid);
+        }
+        closedir(dir);
+    }
+    ~StopByDebugger()
+    {
+        for (pid_t tid : threads) {
+            EXPECT_EQ(0, ptrace(PTRACE_DETACH, tid, nullptr, nullptr));
+        }
+    }
+
+private:
+    std::vector<pid_t> threads;
+};
+
+} // namespace
+
+/* Is stopped while it waits for a word; then all is there, once. */
+TEST(DISABLED_Role, stopped)
+{
+    Parent parent;
+    Device dev;
+    bool writes = device_caps(dev) & CAP_RDMA_WRITE;
+    Qp qp(dev, params(writes));
+    Memory mem(dev, (RECEIVES + REST) * LEN);
+    Memory big(dev, BIG, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+                         (writes ? IBV_ACCESS_REMOTE_WRITE : 0));
+    Address address = qp.address();
+
+    for (size_t i = 0; i < RECEIVES; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(i * LEN, LEN)}));
+    }
+    big.fill(KEY_READ);
+    address.buf  = (uintptr_t)big.data();
+    address.rkey = big.mr->rkey;
+    parent.put(address);
+    Address peer = parent.get<Address>();
+    ASSERT_NE(nullptr, dev.ah(peer.gid));
+    parent.put<char>('r');
+    parent.get<char>();
+
+    std::vector<unsigned> seen(RECEIVES + REST);
+    for (size_t i = 0; i < RECEIVES + REST; ++i) {
+        if (i == RECEIVES) {
+            EXPECT_TRUE(poll_none(qp.rcq, 0)) << "without a receive";
+            for (size_t rest = RECEIVES; rest < RECEIVES + REST; ++rest) {
+                ASSERT_EQ(0, qp.recv(rest, {mem.sge(rest * LEN, LEN)}));
+            }
+        }
+        ibv_wc wc = poll_one(qp.rcq);
+        ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+        ASSERT_EQ(LEN, wc.byte_len);
+        uint32_t number = be32toh(wc.imm_data);
+        ASSERT_LT(number, seen.size());
+        EXPECT_EQ(1u, ++seen[number]);
+        EXPECT_LT(fill_diff(mem.data() + wc.wr_id * LEN, LEN,
+                            KEY_SENT + number, 0), 0);
+    }
+    EXPECT_TRUE(poll_none(qp.rcq, 0));
+    EXPECT_LT(fill_diff(big.data(), BIG, writes ? KEY_WRITTEN : KEY_READ, 0), 0);
+    parent.put<char>('d');
+    parent.get<char>();
+}
+
+namespace {
+
+template <class Stopper>
+void served_while_stopped()
+{
+    Device dev;
+    bool writes = device_caps(dev) & CAP_RDMA_WRITE;
+    Qp qp(dev, params(writes));
+    Memory out(dev, LEN * (RECEIVES + REST)), into(dev, BIG);
+    Child child(1, "stopped", {"--timeout-ms", "1000"});
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+    child.put(qp.address());
+    child.get<char>();
+    auto send = [&](uint32_t i) {
+        fill_bytes(out.data() + i * LEN, LEN, KEY_SENT + i, 0);
+        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(i * LEN, LEN)},
+                             IBV_SEND_SIGNALED, &i));
+    };
+    usleep(100000); /* its device has come to rest: nobody is in there */
+    {
+        Stopper stop(peer.pid);
+
+        for (uint32_t i = 0; i < RECEIVES; ++i) {
+            send(i);
+        }
+        for (auto &wc : poll_many(qp.scq, RECEIVES)) {
+            EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+        }
+        ASSERT_EQ(0, qp.read(1, ah, peer, into.sge(0, BIG), peer.buf,
+                             peer.rkey));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+        EXPECT_LT(fill_diff(into.data(), BIG, KEY_READ, 0), 0);
+        if (writes) {
+            into.fill(KEY_WRITTEN);
+            ASSERT_EQ(0, qp.write(2, ah, peer, into.sge(0, BIG)));
+            EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+        }
+        for (uint32_t i = RECEIVES; i < RECEIVES + REST; ++i) {
+            send(i);
+        }
+        int64_t before = stat_counter(1, "rnr");
+        until([&] { return stat_counter(1, "rnr") >= before + 10; });
+        EXPECT_TRUE(poll_none(qp.scq, 0));
+    }
+    child.put<char>('c');
+    for (auto &wc : poll_many(qp.scq, REST)) {
+        EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+    }
+    child.get<char>();
+    child.put<char>('e');
+    child.expect_ok();
+}
+
+} // namespace
+
+TEST(stopped, by_a_signal)
+{
+    served_while_stopped<StopBySignal>();
+}
+
+TEST(stopped, by_a_debugger)
+{
+    served_while_stopped<StopByDebugger>();
+}
+
+/* Polls all the time, so that a stop is likely to find it in its device. */
+TEST(DISABLED_Role, poller)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, RECEIVES * LEN);
+
+    for (size_t i = 0; i < RECEIVES; ++i) {
+        ASSERT_EQ(0, qp.recv(i, {mem.sge(i * LEN, LEN)}));
+    }
+    parent.put(qp.address());
+    for (unsigned n = 0; n < RECEIVES;) {
+        ibv_wc wc;
+        if (ibv_poll_cq(qp.rcq, 1, &wc) == 1) {
+            EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+            EXPECT_LT(fill_diff(mem.data() + wc.wr_id * LEN, LEN,
+                                KEY_SENT + n++, 0), 0) << "one at a time";
+        }
+    }
+    parent.get<char>();
+}
+
+TEST(stopped, while_it_polls)
+{
+    Device dev;
+    Qp qp(dev);
+    Memory out(dev, LEN);
+    Child child(1, "poller");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+
+    for (size_t i = 0; i < RECEIVES; ++i) {
+        usleep(1000); /* it is anywhere */
+        StopBySignal stop(peer.pid);
+        out.fill(KEY_SENT + i);
+        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, LEN)}));
+        EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    }
+    child.put<char>('e');
+    child.expect_ok();
+}
