@@ -63,6 +63,10 @@ answers() {
         echo "probe efa$i"
         probe_here "efa$i" || fail "the probe under efasim: status $?"
     done | answers_of - >"$CHECK_LOG.efasim"
+    case " $* " in
+    *' --next '*) ;;
+    *) sed -i '/ completion counter/d' "$file" "$CHECK_LOG.efasim" ;; # since 7.3
+    esac
     compare rest "$file" "$CHECK_LOG.efasim" || exit 1
 }
 

@@ -110,6 +110,7 @@ efasim_objects = $(foreach file,$(filter %.c,$(1)),\
 efasim_pci_sources = \
 	src/efasim/pci/admin.c src/efasim/pci/admin.h \
 	src/efasim/pci/bars.c src/efasim/pci/bars.h \
+	src/efasim/pci/cntr.c \
 	src/efasim/pci/efa_regs.h \
 	src/efasim/pci/event.c src/efasim/pci/event.h \
 	src/efasim/pci/feature.c src/efasim/pci/feature.h \

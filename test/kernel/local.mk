@@ -3,7 +3,7 @@
 check_PROGRAMS += test/kernel/probe
 test_kernel_probe_SOURCES = test/kernel/probe.c test/kernel/probe.h \
 	test/kernel/device.c test/kernel/device.h \
-	test/kernel/probe_data.c test/kernel/probe_device.c \
+	test/kernel/probe_counters.c test/kernel/probe_data.c test/kernel/probe_device.c \
 	test/kernel/probe_execve.c test/kernel/probe_handles.c \
 	test/kernel/probe_huge.c test/kernel/probe_mappings.c \
 	test/kernel/probe_memory.c test/kernel/probe_processes.c \

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         { "queues", probe_queues },   { "states", probe_states },
         { "handles", probe_handles }, { "processes", probe_processes },
         { "data", probe_data },       { "huge", probe_huge },
-        { "mappings", probe_mappings },
+        { "mappings", probe_mappings }, { "counters", probe_counters },
     };
     struct probe probe = { 0 };
     unsigned i;

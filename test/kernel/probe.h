@@ -85,6 +85,7 @@ void probe_states(const struct probe *probe);
 void probe_handles(const struct probe *probe);
 void probe_processes(const struct probe *probe);
 void probe_data(const struct probe *probe);
+void probe_counters(const struct probe *probe);
 void probe_mappings(const struct probe *probe);
 void probe_huge(const struct probe *probe);
 

@@ -2,6 +2,8 @@
 /* Attributes of device and port, and their counters. */
 #include "probe.h"
 
+enum { CAP_COUNTERS = 1 << 6 }; /* in efadv.h since rdma-core 65 */
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -87,7 +89,9 @@ static void device_efa(const struct probe *probe)
     probe_number(attr.max_sq_sge, "efa max_sq_sge");
     probe_number(attr.max_rq_sge, "efa max_rq_sge");
     probe_number(attr.inline_buf_size, "efa inline_buf_size");
-    probe_number(attr.device_caps, "efa device_caps");
+    probe_number(attr.device_caps & ~(uint32_t)CAP_COUNTERS,
+                 "efa device_caps");
+    probe_number(!!(attr.device_caps & CAP_COUNTERS), "completion counters");
     probe_number(attr.max_rdma_size, "efa max_rdma_size");
 }
 

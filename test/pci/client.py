@@ -24,7 +24,8 @@ CLOSED, SILENT = -1, -2  # in place of an errno that was answered
 # Operations of the admin queue, and a status of its answers
 CREATE_QP, MODIFY_QP, REG_MR, CREATE_CQ, DESTROY_CQ = 1, 2, 7, 9, 10
 ALLOC_PD, ALLOC_UAR = 14, 16
-ILLEGAL = 5
+CREATE_CNTR, DESTROY_CNTR, ATTACH_CNTR, MODIFY_CNTR, DETACH_CNTR = 25, 26, 27, 28, 29
+ILLEGAL, BUSY = 5, 7
 
 # Registers of BAR 0
 AQ_BASE, AQ_CAPS, ACQ_BASE, ACQ_CAPS, AQ_PROD = 0x10, 0x18, 0x20, 0x28, 0x2c
@@ -69,7 +70,7 @@ class Server:
         self.paths = [f'{self.folder}/{number}' for number in range(2)]
         with open(f'{self.folder}/log', 'wb') as log:
             self.process = subprocess.Popen(
-                [self.program, *[f'efa2:{path}' for path in self.paths]],
+                [self.program, *[f'efa3:{path}' for path in self.paths]],
                 stdout=out or log, stderr=out or log)
         until(lambda: os.path.exists(self.paths[-1]))
 

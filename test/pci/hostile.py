@@ -19,9 +19,10 @@ import time
 import unittest
 
 from client import (
-    ACQ_BASE, ACQ_CAPS, ALLOC_PD, ALLOC_UAR, AQ_BASE, AQ_CAPS, AQ_PROD, BAR0, BAR2, BAR4,
-    CLOSED, CONFIG, CONTROL, CREATE_CQ, DESTROY_CQ, DMA_MAP, DMA_UNMAP, ILLEGAL, INFO,
-    IRQ_INFO, MASK, MSIX, READ, REGION_INFO, REG_MR, RESET, SET_IRQS, STATUS, VERSION, WRITE,
+    ACQ_BASE, ACQ_CAPS, ALLOC_PD, ALLOC_UAR, AQ_BASE, AQ_CAPS, AQ_PROD, ATTACH_CNTR, BAR0,
+    BAR2, BAR4, BUSY, CLOSED, CONFIG, CONTROL, CREATE_CNTR, CREATE_CQ, DESTROY_CNTR,
+    DESTROY_CQ, DETACH_CNTR, DMA_MAP, DMA_UNMAP, ILLEGAL, INFO, IRQ_INFO, MASK, MODIFY_CNTR,
+    MSIX, READ, REGION_INFO, REG_MR, RESET, SET_IRQS, STATUS, VERSION, WRITE,
     Client, Guest, Server, at, fields, memory_file, until)
 
 ALL = (1 << 64) - 1
@@ -201,6 +202,33 @@ class Hostile(Beside):
             self.assertEqual(guest.command(REG_MR, fields(
                 60, (4, 'Q', Guest.BASE), (36, 'Q', 4096), (44, 'B', shift),
                 (45, 'B', 1)))[0], want)
+
+    def test_counters_of_nothing_are_refused(self):
+        guest, place = self.guest(), Guest.BASE + Guest.FREE
+        guest.make_qp()
+        for uar, address, want in ((0, place + 4, ILLEGAL), (9, place, ILLEGAL),
+                                   (0, Guest.BASE + Guest.SIZE, ILLEGAL),
+                                   (0, place | 1 << 63, ILLEGAL), (0, place, 0)):
+            status, told = guest.command(CREATE_CNTR, fields(
+                60, (0, 'H', uar), (4, 'Q', address)))
+            self.assertEqual(status, want)
+        counter, queue = at(told, 'I', 0), guest.handle
+        for op, *of, want in (
+                (ATTACH_CNTR, counter, 0, queue, 0, ILLEGAL),
+                (ATTACH_CNTR, counter, 0, queue, 1 << 8, ILLEGAL),
+                (ATTACH_CNTR, counter, 0, 9999, 1, ILLEGAL),
+                (ATTACH_CNTR, counter, 1, queue, 1, ILLEGAL),
+                (ATTACH_CNTR, 9999, 0, queue, 1, ILLEGAL),
+                (ATTACH_CNTR, counter, 0, queue, 1, 0),
+                (ATTACH_CNTR, counter, 0, queue, 1, BUSY),
+                (MODIFY_CNTR, counter, 0, 0, 0, 0), (MODIFY_CNTR, counter, 9, 0, 0, ILLEGAL),
+                (DESTROY_CNTR, counter, 0, 0, 0, BUSY),
+                (DETACH_CNTR, counter, 0, queue, 3, ILLEGAL),
+                (DETACH_CNTR, counter, 0, queue, 1, 0),
+                (DESTROY_CNTR, counter, 0, 0, 0, 0),
+                (DESTROY_CNTR, counter, 0, 0, 0, ILLEGAL)):
+            told = fields(60, *zip((0, 4, 8, 12), 'IBII', of))
+            self.assertEqual(guest.command(op, told)[0], want, (op, of))
 
     def test_command_that_is_reset_while_it_is_done_ends_nobody(self):
         size = 96 << 30

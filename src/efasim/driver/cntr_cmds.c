@@ -12,11 +12,29 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <string.h>
 
+/* Kinds of requests, the kernel's bits: the device has two events for each. */
+enum {
+    CNTR_SEND  = 1 << 0,
+    CNTR_RECV  = 1 << 1,
+    CNTR_READ  = 1 << 2,
+    CNTR_WRITE = 1 << 4,
+    CNTR_OPS   = CNTR_SEND | CNTR_RECV | CNTR_READ | CNTR_WRITE
+};
+
+/* The events of the device: those of completions without an error. */
+static uint32_t cntr_events(uint32_t ops)
+{
+    return ((ops & CNTR_SEND) ? 1u << SIM_CNTR_SEND : 0) |
+           ((ops & CNTR_RECV) ? 1u << SIM_CNTR_RECV : 0) |
+           ((ops & CNTR_READ) ? 1u << SIM_CNTR_READ : 0) |
+           ((ops & CNTR_WRITE) ? 1u << SIM_CNTR_WRITE : 0);
+}
+
 static struct drv_cntr *cntr_get(const struct drv_cmd *cmd, uint16_t attr)
 {
     int64_t handle = drv_attr_handle(cmd, attr);
 
-    return ((handle >= 0) && (handle < SIM_MAX_CNTR) &&
+    return ((handle >= 0) && (handle < DRV_CNTRS) &&
             (cmd->ctx->dev->cntr[handle].ctx == cmd->ctx)) ?
            &cmd->ctx->dev->cntr[handle] : NULL;
 }
@@ -28,12 +46,9 @@ static int cntr_is_there(const struct drv_cmd *cmd)
 
 int drv_cntr_caps(struct drv_cmd *cmd)
 {
-    uint32_t max = SIM_MAX_CNTR, ops = SIM_CNTR_KNOWN;
-    uint64_t max_value = SIM_MAX_CNTR_VALUE;
-
-    if (!cntr_is_there(cmd)) {
-        return -EOPNOTSUPP;
-    }
+    int there          = cntr_is_there(cmd);
+    uint32_t max       = there ? DRV_CNTRS : 0, ops = there ? CNTR_OPS : 0;
+    uint64_t max_value = there ? SIM_MAX_CNTR_VALUE : 0;
 
     drv_attr_out(cmd, DRV_CNTR_CAPS_MAX, &max, sizeof(max));
     drv_attr_out(cmd, DRV_CNTR_CAPS_MAX_VALUE, &max_value, sizeof(max_value));
@@ -69,43 +84,55 @@ static int cntr_word(const struct drv_cmd *cmd, uint16_t attr,
     }
 }
 
+/* A free entry; NULL: there is none. */
+static struct drv_cntr *cntr_find_free(struct drv_dev *dev)
+{
+    unsigned i;
+
+    for (i = 0; (i < DRV_CNTRS) && (dev->cntr[i].ctx != NULL); ++i) {
+    }
+    return (i < DRV_CNTRS) ? &dev->cntr[i] : NULL;
+}
+
 int drv_cntr_create(struct drv_cmd *cmd)
 {
-    struct drv_mapping map[2] = { { 0 } };
-    struct sim_cntr *cntr;
+    static const uint16_t words[2] = { DRV_EFA_CNTR_BUFFER,
+                                       DRV_EFA_CNTR_ERR_BUFFER };
+    struct drv_cntr *entry = cntr_find_free(cmd->ctx->dev);
     uint64_t addr[2];
-    int ret;
+    int ret = 0, i;
 
-    if (!cntr_is_there(cmd)) {
-        return -EOPNOTSUPP;
+    if (entry == NULL) {
+        return -ENOMEM;
     }
 
-    ret = cntr_word(cmd, DRV_EFA_CNTR_BUFFER, &map[0], &addr[0]);
-    ret = ret ? ret : cntr_word(cmd, DRV_EFA_CNTR_ERR_BUFFER, &map[1],
-                                &addr[1]);
-    ret = ret ? ret : sim_cntr_create(cmd->ctx->dev->sim, addr, &cntr);
+    for (i = 0; (ret == 0) && (i < 2); ++i) {
+        ret = cntr_word(cmd, words[i], &entry->map[i], &addr[i]);
+    }
+    ret = (ret || cntr_is_there(cmd)) ? ret : -EOPNOTSUPP;
+    for (i = 0; (ret == 0) && (i < 2); ++i) {
+        ret = sim_cntr_create(cmd->ctx->dev->sim, addr[i], &entry->cntr[i]);
+    }
     if (ret != 0) {
-        drv_dmabuf_unmap(&map[0]);
-        drv_dmabuf_unmap(&map[1]);
+        drv_cntr_release(entry);
         return ret;
     }
 
-    cmd->ctx->dev->cntr[cntr->index] = (struct drv_cntr){
-        .cntr = cntr,
-        .ctx  = cmd->ctx,
-        .map  = { map[0], map[1] },
-    };
-    sim_cntr_set(cntr, 0, 0);
-    sim_cntr_set(cntr, 1, 0);
-    drv_attr_out_handle(cmd, DRV_CNTR_HANDLE, cntr->index);
+    entry->ctx = cmd->ctx;
+    drv_attr_out_handle(cmd, DRV_CNTR_HANDLE, entry - cmd->ctx->dev->cntr);
     return 0;
 }
 
 void drv_cntr_release(struct drv_cntr *cntr)
 {
-    sim_cntr_destroy(cntr->cntr);
-    drv_dmabuf_unmap(&cntr->map[0]);
-    drv_dmabuf_unmap(&cntr->map[1]);
+    int i;
+
+    for (i = 0; i < 2; ++i) {
+        if (cntr->cntr[i] != NULL) {
+            sim_cntr_destroy(cntr->cntr[i]);
+        }
+        drv_dmabuf_unmap(&cntr->map[i]);
+    }
     memset(cntr, 0, sizeof(*cntr));
 }
 
@@ -116,7 +143,7 @@ int drv_cntr_destroy(struct drv_cmd *cmd)
     if (entry == NULL) {
         return -EINVAL;
     }
-    if (entry->cntr->refs != 0) {
+    if ((entry->cntr[0]->refs != 0) || (entry->cntr[1]->refs != 0)) {
         return -EBUSY;
     }
 
@@ -138,8 +165,8 @@ int drv_cntr_modify(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    sim_cntr_set(entry->cntr, which,
-                 value + (op ? entry->cntr->value[which] : 0));
+    sim_cntr_set(entry->cntr[which],
+                 value + (op ? entry->cntr[which]->value : 0));
     return 0;
 }
 
@@ -154,8 +181,8 @@ int drv_cntr_read(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_attr_out(cmd, DRV_CNTR_READ_VALUE, &entry->cntr->value[which],
-                 sizeof(entry->cntr->value[which]));
+    drv_attr_out(cmd, DRV_CNTR_READ_VALUE, &entry->cntr[which]->value,
+                 sizeof(entry->cntr[which]->value));
     return 0;
 }
 
@@ -164,12 +191,16 @@ int drv_cntr_attach(struct drv_cmd *cmd)
     struct drv_cntr *entry = cntr_get(cmd, DRV_QP_ATTACH_WHICH);
     struct drv_qp *qp = drv_qp_get(cmd->ctx, drv_attr_handle(cmd,
                                                      DRV_QP_ATTACH_QP));
-    uint32_t ops;
+    uint32_t ops, events;
+    int ret;
 
     if ((entry == NULL) || (qp == NULL) ||
-        drv_attr_in(cmd, DRV_QP_ATTACH_OPS, &ops, sizeof(ops), 4)) {
+        drv_attr_in(cmd, DRV_QP_ATTACH_OPS, &ops, sizeof(ops), 4) ||
+        (ops & ~(uint32_t)CNTR_OPS)) {
         return -EINVAL;
     }
 
-    return sim_cntr_attach(qp->qp, entry->cntr, ops);
+    events = cntr_events(ops);
+    ret    = sim_cntr_attach(qp->qp, entry->cntr[0], events);
+    return ret ? ret : sim_cntr_attach(qp->qp, entry->cntr[1], events << 1);
 }

@@ -129,7 +129,7 @@ static void ctx_release(struct drv_ctx *ctx)
             drv_cq_release(&cq[i]);
         }
     }
-    for (i = 0; i < SIM_MAX_CNTR; ++i) {
+    for (i = 0; i < DRV_CNTRS; ++i) {
         if (dev->cntr[i].ctx == ctx) {
             drv_cntr_release(&dev->cntr[i]);
         }

@@ -22,6 +22,7 @@ enum {
     DRV_HIGH_FD  = 500,
     DRV_CQS      = SIM_DEVICES * SIM_MAX_CQ, /* handles in a process */
     DRV_QPS      = SIM_DEVICES * SIM_MAX_QP,
+    DRV_CNTRS    = SIM_MAX_CNTR / 2, /* of a device */
 };
 
 /* Pages of a context's memfd, mapped by us as well */
@@ -105,7 +106,7 @@ struct drv_mr {
 };
 
 struct drv_cntr {
-    struct sim_cntr   *cntr;
+    struct sim_cntr   *cntr[2]; /* without and with an error */
     struct drv_ctx    *ctx;
     struct drv_mapping map[2]; /* of words that are in dma-bufs */
 };
@@ -126,7 +127,7 @@ struct drv_dev {
     struct drv_pd     pd[SIM_MAX_PD];
     struct drv_ctx  **ah_ctx;    /* by number; counts in the engine */
     struct drv_mr    *mr;        /* by index */
-    struct drv_cntr   cntr[SIM_MAX_CNTR];
+    struct drv_cntr   cntr[DRV_CNTRS];
     void             *abandoned[3]; /* not freed: other threads may use it */
 };
 

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion counters: two words in the program's memory, completions without
- * and with an error, of the kinds of requests that a QP was attached for. The
- * device knows the values and stores them; a program that writes the words
- * itself is overwritten.
+ * Event counters: a word in the program's memory each, for the completions that
+ * a QP was attached for. The device knows the value and stores it; a program
+ * that writes the word itself is overwritten.
  */
 #include "cntr.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-_Static_assert(SIM_CNTR_KNOWN < 1u << SIM_CNTR_OPS,
-               "SIM_CNTR_OPS: one more than the last, and sim_qp.cntr has as "
-               "many");
-
-int sim_cntr_create(struct sim_dev *dev, const uint64_t addr[2],
+int sim_cntr_create(struct sim_dev *dev, uint64_t addr,
                     struct sim_cntr **cntr_p)
 {
     struct sim_cntr *cntr;
@@ -27,12 +22,12 @@ int sim_cntr_create(struct sim_dev *dev, const uint64_t addr[2],
         return -ENOMEM;
     }
 
-    cntr->dev     = dev;
-    cntr->index   = i;
-    cntr->addr[0] = addr[0];
-    cntr->addr[1] = addr[1];
-    dev->cntr[i]  = cntr;
-    *cntr_p       = cntr;
+    cntr->dev    = dev;
+    cntr->index  = i;
+    cntr->addr   = addr;
+    dev->cntr[i] = cntr;
+    *cntr_p      = cntr;
+    sim_cntr_set(cntr, 0);
     return 0;
 }
 
@@ -47,29 +42,28 @@ int sim_cntr_destroy(struct sim_cntr *cntr)
     return 0;
 }
 
-void sim_cntr_set(struct sim_cntr *cntr, int is_error, uint64_t value)
+void sim_cntr_set(struct sim_cntr *cntr, uint64_t value)
 {
-    value                &= SIM_MAX_CNTR_VALUE;
-    cntr->value[is_error] = value;
-    cntr->dev->ops->mem_write(cntr->dev->env, cntr->addr[is_error], &value,
-                              sizeof(value));
+    cntr->value = value & SIM_MAX_CNTR_VALUE;
+    cntr->dev->ops->mem_write(cntr->dev->env, cntr->addr, &cntr->value,
+                              sizeof(cntr->value));
 }
 
-int sim_cntr_attach(struct sim_qp *qp, struct sim_cntr *cntr, uint32_t ops)
+int sim_cntr_attach(struct sim_qp *qp, struct sim_cntr *cntr, uint32_t events)
 {
     unsigned i;
 
-    if ((ops == 0) || (ops & ~SIM_CNTR_KNOWN)) {
+    if ((events == 0) || (events & ~SIM_CNTR_KNOWN)) {
         return -EINVAL;
     }
-    for (i = 0; i < SIM_CNTR_OPS; ++i) {
-        if ((ops & (1u << i)) && (qp->cntr[i] != NULL)) {
+    for (i = 0; i < SIM_CNTR_EVENTS; ++i) {
+        if ((events & (1u << i)) && (qp->cntr[i] != NULL)) {
             return -EBUSY;
         }
     }
 
-    for (i = 0; i < SIM_CNTR_OPS; ++i) {
-        if (ops & (1u << i)) {
+    for (i = 0; i < SIM_CNTR_EVENTS; ++i) {
+        if (events & (1u << i)) {
             qp->cntr[i] = cntr;
             ++cntr->refs;
         }
@@ -77,12 +71,24 @@ int sim_cntr_attach(struct sim_qp *qp, struct sim_cntr *cntr, uint32_t ops)
     return 0;
 }
 
-void sim_cntr_detach(struct sim_qp *qp)
+uint32_t sim_cntr_attached(const struct sim_qp *qp,
+                           const struct sim_cntr *cntr)
+{
+    uint32_t events = 0;
+    unsigned i;
+
+    for (i = 0; i < SIM_CNTR_EVENTS; ++i) {
+        events |= (qp->cntr[i] == cntr) ? 1u << i : 0;
+    }
+    return events;
+}
+
+void sim_cntr_detach(struct sim_qp *qp, uint32_t events)
 {
     unsigned i;
 
-    for (i = 0; i < SIM_CNTR_OPS; ++i) {
-        if (qp->cntr[i] != NULL) {
+    for (i = 0; i < SIM_CNTR_EVENTS; ++i) {
+        if ((events & (1u << i)) && (qp->cntr[i] != NULL)) {
             --qp->cntr[i]->refs;
             qp->cntr[i] = NULL;
         }
@@ -91,10 +97,9 @@ void sim_cntr_detach(struct sim_qp *qp)
 
 void sim_cntr_count(struct sim_qp *qp, enum sim_cntr_op op, uint8_t status)
 {
-    struct sim_cntr *cntr = qp->cntr[op];
-    int is_error          = (status != EFA_STATUS_OK);
+    struct sim_cntr *cntr = qp->cntr[op + (status != EFA_STATUS_OK)];
 
     if (cntr != NULL) {
-        sim_cntr_set(cntr, is_error, cntr->value[is_error] + 1);
+        sim_cntr_set(cntr, cntr->value + 1);
     }
 }

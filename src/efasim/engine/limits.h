@@ -23,7 +23,8 @@ enum {
     SIM_MAX_CQ         = 512,
     SIM_MAX_PD         = 256,
     SIM_MAX_MR         = 262144,
-    SIM_MAX_CNTR       = 512,     /* completion counters */
+    SIM_MAX_CNTR       = 1024,    /* event counters: a completion counter is
+                                     two */
     SIM_MAX_CNTR_VALUE = 0x7fffffff, /* of one; behind it comes 0 */
     SIM_MAX_AH         = 1024,
     SIM_MAX_SQ_WR      = 4096,

@@ -67,22 +67,23 @@ struct sim_qp_attr {
     _Atomic uint32_t *sq_db, *rq_db;
 };
 
-/* Events of a completion counter, the kernel's numbers. Those of memory that
- * others read and write here are not modelled: no CPU of ours sees them. */
+/* Events that a counter counts, the device's numbers: completions of a kind;
+ * the next number is those with an error. Those of memory that others read and
+ * write here are not modelled: no CPU of ours sees them. */
 enum sim_cntr_op {
-    SIM_CNTR_SEND  = 0,
-    SIM_CNTR_RECV  = 1,
-    SIM_CNTR_READ  = 2,
-    SIM_CNTR_WRITE = 4,
-    SIM_CNTR_OPS   = 5
+    SIM_CNTR_SEND   = 0,
+    SIM_CNTR_RECV   = 2,
+    SIM_CNTR_READ   = 4,
+    SIM_CNTR_WRITE  = 6,
+    SIM_CNTR_EVENTS = 8
 };
 
 struct sim_cntr {
     struct sim_dev *dev;
     uint16_t        index;
-    uint32_t        refs;           /* kinds of requests of QPs */
-    uint64_t        value[2];       /* without and with an error */
-    uint64_t        addr[2];        /* where the program reads them */
+    uint32_t        refs;           /* events of QPs */
+    uint64_t        value;
+    uint64_t        addr;           /* where the program reads it */
 };
 
 struct sim_qp {
@@ -102,7 +103,7 @@ struct sim_qp {
     uint8_t            rnr_retry;
     uint32_t           srd_sent, srd_received; /* for knobs that count */
     _Atomic uint8_t    by_library;  /* libefa writes the send queue */
-    struct sim_cntr   *cntr[SIM_CNTR_OPS]; /* NULL: nobody counts */
+    struct sim_cntr   *cntr[SIM_CNTR_EVENTS]; /* NULL: nobody counts */
     void              *user;
 };
 

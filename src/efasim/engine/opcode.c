@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "opcode.h"
-#include "cntr.h"
 #include "mr.h"
-
-/* 0, and an error of the compiler where cntr.h does not count the kind. */
-#define OPCODE_COUNTED(_name) \
-    (0 * sizeof(struct { \
-        _Static_assert(SIM_CNTR_KNOWN & (1u << SIM_CNTR_##_name), \
-                       "SIM_CNTR_KNOWN: an operation that it lacks"); \
-        char c; \
-    }))
 
 /* The line of an RDMA operation, all of it by the name: none lacks a part. */
 #define OPCODE_RDMA(_name, _local_access, _peer_bytes) \
@@ -20,7 +11,7 @@
         .local_access  = _local_access, \
         .remote_access = SIM_ACCESS_REMOTE_##_name, \
         .inject        = SIM_INJECT_##_name, \
-        .cntr          = SIM_CNTR_##_name + OPCODE_COUNTED(_name), \
+        .cntr          = SIM_CNTR_##_name, \
         .late          = SIM_LATE_##_name, \
         .requests      = DIR_RDMA_##_name##_WRS, \
         .bytes         = DIR_RDMA_##_name##_BYTES, \

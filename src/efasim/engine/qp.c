@@ -172,7 +172,7 @@ void sim_qp_destroy(struct sim_qp *qp)
         dev->ah[i].user *= (dev->ah[i].user != qp->qpn);
     }
     qp_flush_sends(qp);
-    sim_cntr_detach(qp);
+    sim_cntr_detach(qp, SIM_CNTR_KNOWN);
     dev->qp[qp->qpn] = NULL;
     dir_qp_release(dev->dir, dev->nic, qp->qpn);
     list_del(&qp->link);

@@ -33,6 +33,11 @@ static const admin_handler admin_handlers[PCI_OPS] = {
     [PCI_OP_DEALLOC_UAR] = pci_object_uar_dealloc,
     [PCI_OP_CREATE_EQ]   = pci_object_eq_create,
     [PCI_OP_DESTROY_EQ]  = pci_object_eq_destroy,
+    [PCI_OP_CREATE_CNTR]  = pci_cntr_create,
+    [PCI_OP_DESTROY_CNTR] = pci_cntr_destroy,
+    [PCI_OP_ATTACH_CNTR]  = pci_cntr_attach,
+    [PCI_OP_MODIFY_CNTR]  = pci_cntr_modify,
+    [PCI_OP_DETACH_CNTR]  = pci_cntr_detach,
 };
 
 static uint8_t admin_status(int err)

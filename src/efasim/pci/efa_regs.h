@@ -81,6 +81,11 @@ enum pci_admin_op {
     PCI_OP_DEALLOC_UAR = 17,
     PCI_OP_CREATE_EQ   = 18,
     PCI_OP_DESTROY_EQ  = 19,
+    PCI_OP_CREATE_CNTR  = 25, /* this and the next: since Linux 7.3 */
+    PCI_OP_DESTROY_CNTR = 26,
+    PCI_OP_ATTACH_CNTR  = 27,
+    PCI_OP_MODIFY_CNTR  = 28,
+    PCI_OP_DETACH_CNTR  = 29,
     PCI_OPS
 };
 
@@ -231,6 +236,25 @@ struct pci_cmd_create_eq {
     uint32_t mbz;
 };
 
+struct pci_cmd_create_cntr {
+    uint16_t uar, mbz;
+    uint64_t addr;
+} __attribute__((packed));
+
+struct pci_cmd_attach_cntr { /* or detach */
+    uint32_t handle;
+    uint8_t  type;      /* 0: events of a QP */
+    uint8_t  mbz[3];
+    uint32_t qp, events;
+};
+
+struct pci_cmd_modify_cntr {
+    uint32_t handle;
+    uint8_t  op;        /* 0 sets, 1 adds */
+    uint8_t  mbz[7];
+    uint64_t value;
+} __attribute__((packed));
+
 enum pci_feature {
     PCI_FEATURE_DEVICE  = 1,
     PCI_FEATURE_AENQ    = 2,
@@ -255,7 +279,7 @@ struct pci_feature_device {
     uint16_t db_bar;
     uint8_t  phys_bits, virt_bits;
     uint32_t caps;      /* 0 read, 1 RNR retry, 2 polling 128, 3 write,
-                           4 unsolicited */
+                           4 unsolicited, 5 event counters */
     uint32_t max_rdma;
     uint64_t guid;
     uint16_t gbps, mbz;
@@ -267,6 +291,12 @@ struct pci_feature_queue {
     uint16_t sub_cqs, min_sq, send_sge, recv_sge;
     uint32_t max_mr, max_mr_pages, max_pd, max_ah, max_llq;
     uint16_t rdma_sge, tx_batch;
+};
+
+struct pci_feature_queue_2 {
+    uint16_t inline_bytes, mbz[3];
+    uint32_t cntr_events, max_cntr;
+    uint64_t max_cntr_value;
 };
 
 struct pci_feature_event {
@@ -322,6 +352,9 @@ struct pci_admin_cmd {
         struct pci_cmd_number     number;
         struct pci_cmd_feature    feature;
         struct pci_cmd_stats      stats;
+        struct pci_cmd_create_cntr create_cntr;
+        struct pci_cmd_attach_cntr attach_cntr;
+        struct pci_cmd_modify_cntr modify_cntr;
     };
 };
 
@@ -340,6 +373,7 @@ struct pci_admin_resp {
         struct pci_resp_number     number;
         struct pci_feature_device  device;
         struct pci_feature_queue   queue;
+        struct pci_feature_queue_2 queue_2;
         struct pci_feature_event   event;
         struct pci_feature_network network;
         uint32_t                   word[14];

@@ -24,6 +24,7 @@ static uint32_t feature_caps(const struct pci_func *func)
         { SIM_CAP_DATA_POLLING_128,  1 << 2 },
         { SIM_CAP_RDMA_WRITE,        1 << 3 },
         { SIM_CAP_UNSOLICITED_WRITE, 1 << 4 },
+        { SIM_CAP_COMP_CNTR,         1 << 5 },
         { SIM_CAP_REQ_ID_64,         1 << 10 },
     };
     uint32_t bits = 0;
@@ -102,7 +103,12 @@ PCI_HANDLER(pci_feature_get)
         feature_queue(func, resp);
         return 0;
     case PCI_FEATURE_QUEUE_2:
-        resp->word[0] = func->sim->profile->inline_bytes;
+        resp->queue_2.inline_bytes = func->sim->profile->inline_bytes;
+        if (sim_profile_caps(func->sim) & SIM_CAP_COMP_CNTR) {
+            resp->queue_2.cntr_events    = SIM_CNTR_KNOWN;
+            resp->queue_2.max_cntr       = SIM_MAX_CNTR;
+            resp->queue_2.max_cntr_value = SIM_MAX_CNTR_VALUE;
+        }
         return 0;
     case PCI_FEATURE_EVENT:
         resp->event = (struct pci_feature_event){

@@ -52,6 +52,9 @@ _Static_assert(PCI_DB_END <= PCI_PAGE, "doorbells of a UAR");
 
 _Static_assert((SIM_MAX_MR_SIZE >> PCI_MR_SHIFT) == 0, "offset in an MR");
 
+/* Set in an address of the engine's: the rest is the guest's. */
+#define PCI_ADDR_GUEST (1ull << 63)
+
 struct pci_queue { /* AQ, ACQ or AENQ, in guest memory */
     uint64_t base;
     uint32_t caps;     /* value of its register */

@@ -33,6 +33,13 @@ PCI_HANDLER(pci_qp_modify);
 PCI_HANDLER(pci_qp_query);
 PCI_HANDLER(pci_qp_destroy);
 
+/* Event counters are in cntr.c. */
+PCI_HANDLER(pci_cntr_create);
+PCI_HANDLER(pci_cntr_destroy);
+PCI_HANDLER(pci_cntr_attach);
+PCI_HANDLER(pci_cntr_detach);
+PCI_HANDLER(pci_cntr_modify);
+
 /* The PD of this number, or NULL. */
 static inline struct sim_pd *pci_object_pd(const struct pci_func *func,
                                            uint16_t number)

@@ -182,12 +182,18 @@ static int world_is_alive(void *env, uint32_t owner)
     return world_is_owner(((struct pci_func*)env)->world, owner);
 }
 
-/* Where an address of the engine's (of a registration of `func`) is. */
+/* Where an address of the engine's is, in a registration of `func` or in the
+ * guest's memory. */
 static uint8_t *world_at(struct pci_func *func, uint64_t addr, size_t *length,
                          int is_write)
 {
-    struct pci_mr *mr = pci_func_mr(func, addr);
+    struct pci_mr *mr;
 
+    if (addr & PCI_ADDR_GUEST) {
+        return pci_guest_at(&func->guest, addr & ~PCI_ADDR_GUEST, length,
+                            is_write);
+    }
+    mr = pci_func_mr(func, addr);
     return (mr == NULL) ? NULL :
            pci_mr_at(mr, &func->guest, addr & PCI_MR_OFFSET, length, is_write);
 }

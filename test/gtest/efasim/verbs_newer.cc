@@ -176,7 +176,8 @@ protected:
                 "efadv_create_comp_cntr");
 
         if (create == nullptr || caps_of == nullptr ||
-            caps_of(dev.ctx, &caps, sizeof(caps)) != 0) {
+            caps_of(dev.ctx, &caps, sizeof(caps)) != 0 ||
+            caps.max_counters == 0) {
             GTEST_SKIP() << "no completion counters: an older device or "
                             "rdma-core";
         }
