@@ -31,6 +31,7 @@ typedef struct shim {
 } shim_t;
 
 const char *srd_gpu_order_seed(uint64_t seed);
+const char *srd_gpu_order_peers(void);
 const char *srd_gpu_ring_threads(uint64_t first, unsigned log_depth,
                                  unsigned threads, unsigned each);
 
@@ -51,6 +52,9 @@ static void shim_write(shim_t *shim)
         shim->writes[shim->count].channel = channel;
         ++shim->count;
         ++shim->open;
+    }
+    if (group != NULL) {
+        ucx_completion_done(&group->comp, UCS_OK);
     }
 }
 
@@ -78,7 +82,7 @@ static void shim_complete(shim_t *shim)
         comp = shim->writes[i % shim->count].comp;
         if (comp != NULL) {
             shim->writes[i % shim->count].comp = NULL;
-                --shim->open;
+            --shim->open;
             ucx_completion_done(comp, UCS_OK);
             return;
         }
@@ -134,17 +138,16 @@ static const char *shim_run(shim_t *shim)
     for (; shim->iface->items != NULL; ++spare) {
         shim->iface->items = shim->iface->items->next;
     }
-    if ((wrong == NULL) && (spare + shim->peer->groups != SHIM_ITEMS)) {
+    if ((wrong == NULL) && (spare != SHIM_ITEMS)) {
         wrong = "an item is lost";
     }
     return wrong;
 }
 
-const char *srd_gpu_order_seed(uint64_t seed)
+static shim_t *shim_new(uint64_t seed)
 {
     static srd_gpu_item_t items[SHIM_ITEMS];
     shim_t               *shim = calloc(1, sizeof(*shim));
-    const char           *wrong;
     unsigned              i;
 
     shim->rand  = seed;
@@ -157,10 +160,64 @@ const char *srd_gpu_order_seed(uint64_t seed)
     for (i = 0; i < SHIM_ITEMS; ++i) {
         srd_gpu_item_put(shim->iface, &items[i]);
     }
-    wrong = shim_run(shim);
+    return shim;
+}
+
+static void shim_free(shim_t *shim)
+{
     free(shim->peer);
     free(shim->iface);
     free(shim);
+}
+
+const char *srd_gpu_order_seed(uint64_t seed)
+{
+    shim_t     *shim  = shim_new(seed);
+    const char *wrong = shim_run(shim);
+
+    shim_free(shim);
+    return wrong;
+}
+
+/* Writes to more endpoints than there are items, no increment behind them; then
+ * the endpoints go. */
+const char *srd_gpu_order_peers(void)
+{
+    shim_t         *shim = shim_new(1);
+    srd_gpu_peer_t *peers[2 * SHIM_ITEMS] = {shim->peer}, *free_peer;
+    const char     *wrong = NULL;
+    unsigned        i, count = 0;
+
+    for (i = 0; i < 2 * SHIM_ITEMS; ++i) {
+        if (i > 0) {
+            peers[i]  = calloc(1, sizeof(**peers) +
+                                       SHIM_CHANNELS * sizeof(srd_gpu_queue_t));
+            *peers[i] = *peers[0];
+        }
+        shim->peer = peers[i];
+        shim_write(shim);
+        if (shim->open == 0) {
+            wrong = "complete writes keep items";
+        } else {
+            shim_complete(shim);
+        }
+    }
+    for (i = 0; i < 2 * SHIM_ITEMS; ++i) {
+        srd_gpu_order_end(peers[i]);
+    }
+    for (free_peer = shim->iface->free_peers;
+         (free_peer != NULL) && (count <= 2 * SHIM_ITEMS);
+         free_peer = free_peer->next) {
+        ++count;
+    }
+    if ((wrong == NULL) && (count != 2 * SHIM_ITEMS)) {
+        wrong = "a peer is free twice, or never";
+    }
+    shim->peer = peers[0];
+    while (--i > 0) {
+        free(peers[i]);
+    }
+    shim_free(shim);
     return wrong;
 }
 

@@ -7,6 +7,7 @@
 
 extern "C" {
 const char *srd_gpu_order_seed(uint64_t seed);
+const char *srd_gpu_order_peers(void);
 const char *srd_gpu_ring_threads(uint64_t first, unsigned log_depth,
                                  unsigned threads, unsigned each);
 }
@@ -16,6 +17,11 @@ TEST(SrdGpu, increments_go_behind_all_writes_before_them)
     for (uint64_t seed = 1; seed <= 2000; ++seed) {
         ASSERT_STREQ(nullptr, srd_gpu_order_seed(seed)) << "seed " << seed;
     }
+}
+
+TEST(SrdGpu, complete_writes_and_closed_endpoints_hold_nothing)
+{
+    EXPECT_STREQ(nullptr, srd_gpu_order_peers());
 }
 
 TEST(SrdGpu, ring_laps_and_wraps)

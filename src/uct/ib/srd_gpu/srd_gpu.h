@@ -29,13 +29,13 @@ typedef struct srd_gpu_queue {
     srd_gpu_item_t *first, *last;
 } srd_gpu_queue_t;
 
-/* Writes between two increments, and the increments behind them. */
+/* Writes between two increments, as long as some are under way or wait for
+ * such, and the increments behind them. */
 typedef struct srd_gpu_group {
-    uct_completion_t comp; /* counts writes, and one more while it is open */
+    uct_completion_t comp; /* counts writes under way */
     srd_gpu_peer_t  *peer;
     unsigned         channel;
     srd_gpu_queue_t  adds; /* of increments; with the first it is closed */
-    int              done; /* all its writes are complete */
 } srd_gpu_group_t;
 
 /* A descriptor that was taken, or a group; there is a limited number. */
@@ -125,7 +125,8 @@ srd_gpu_item_t *srd_gpu_queue_take(srd_gpu_queue_t *queue);
 void srd_gpu_queue_drop(srd_gpu_iface_t *iface, srd_gpu_queue_t *queue);
 
 /* The group that a write joins now; its completion is to be counted up for each
- * work request. NULL: no item is left. */
+ * work request, and done once more when they are posted. NULL: no item is
+ * left. */
 srd_gpu_group_t *srd_gpu_order_write(srd_gpu_peer_t *peer, unsigned channel);
 
 /* An increment goes, or waits for what is before it. 0: no item is left. */
@@ -135,7 +136,9 @@ int srd_gpu_order_add(srd_gpu_peer_t *peer, unsigned channel,
 /* The peer has something to be sent when it can. */
 void srd_gpu_order_wait(srd_gpu_peer_t *peer);
 
-/* A peer without endpoint is free for another one when nothing refers to it. */
+/* Its endpoint is destroyed. It is free for another one when nothing refers to
+ * it, which the second call looks for. */
+void srd_gpu_order_end(srd_gpu_peer_t *peer);
 void srd_gpu_peer_unused(srd_gpu_peer_t *peer);
 
 /* Memory that CPU and GPU read and write (srd_gpu_memory.c), zeroed, as long as

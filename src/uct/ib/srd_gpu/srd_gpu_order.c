@@ -68,6 +68,14 @@ void srd_gpu_peer_unused(srd_gpu_peer_t *peer)
     }
 }
 
+void srd_gpu_order_end(srd_gpu_peer_t *peer)
+{
+    peer->ep = NULL;
+    srd_gpu_queue_drop(peer->iface, &peer->parked);
+    srd_gpu_queue_drop(peer->iface, &peer->ready);
+    srd_gpu_peer_unused(peer);
+}
+
 /* Groups end from the oldest on, and let the increments behind them go; those
  * of a peer that failed, or is gone, go nowhere. */
 static void srd_gpu_order_advance(srd_gpu_peer_t *peer, unsigned channel)
@@ -75,7 +83,7 @@ static void srd_gpu_order_advance(srd_gpu_peer_t *peer, unsigned channel)
     srd_gpu_queue_t *lane = &peer->lanes[channel];
     srd_gpu_item_t  *item, *add;
 
-    while (((item = lane->first) != NULL) && item->group.done) {
+    while (((item = lane->first) != NULL) && (item->group.comp.count == 0)) {
         srd_gpu_queue_take(lane);
         if ((peer->ep == NULL) || (item->group.comp.status != UCS_OK)) {
             srd_gpu_queue_drop(peer->iface, &item->group.adds);
@@ -90,13 +98,12 @@ static void srd_gpu_order_advance(srd_gpu_peer_t *peer, unsigned channel)
     srd_gpu_peer_unused(peer);
 }
 
-/* The last write of a closed group is complete. */
+/* No write of a group is under way. */
 static void srd_gpu_order_done(uct_completion_t *comp)
 {
     srd_gpu_group_t *group = (srd_gpu_group_t*)((char*)comp -
                                        offsetof(srd_gpu_group_t, comp));
 
-    group->done = 1;
     srd_gpu_order_advance(group->peer, group->channel);
 }
 
@@ -105,35 +112,31 @@ srd_gpu_group_t *srd_gpu_order_write(srd_gpu_peer_t *peer, unsigned channel)
     srd_gpu_queue_t *lane = &peer->lanes[channel];
     srd_gpu_item_t  *item = lane->last;
 
-    if ((lane->first != NULL) && (item->group.adds.first == NULL)) {
-        return &item->group;
+    if ((lane->first == NULL) || (item->group.adds.first != NULL)) {
+        item = srd_gpu_item_get(peer->iface);
+        if (item == NULL) {
+            return NULL;
+        }
+        memset(&item->group, 0, sizeof(item->group));
+        item->group.comp.func   = srd_gpu_order_done;
+        item->group.comp.status = UCS_OK;
+        item->group.peer        = peer;
+        item->group.channel     = channel;
+        srd_gpu_queue_put(lane, item);
+        ++peer->groups;
     }
-    item = srd_gpu_item_get(peer->iface);
-    if (item == NULL) {
-        return NULL;
-    }
-    memset(&item->group, 0, sizeof(item->group));
-    item->group.comp.func   = srd_gpu_order_done;
-    item->group.comp.count  = 1;
-    item->group.comp.status = UCS_OK;
-    item->group.peer        = peer;
-    item->group.channel     = channel;
-    srd_gpu_queue_put(lane, item);
-    ++peer->groups;
+    ++item->group.comp.count;
     return &item->group;
 }
 
 int srd_gpu_order_add(srd_gpu_peer_t *peer, unsigned channel,
                       const srd_gpu_desc_t *desc)
 {
-    srd_gpu_queue_t *lane  = &peer->lanes[channel], *adds = &peer->ready;
-    srd_gpu_group_t *group = NULL;
+    srd_gpu_queue_t *lane = &peer->lanes[channel], *adds = &peer->ready;
     srd_gpu_item_t  *add;
-    int              opens;
 
     if (lane->first != NULL) {
-        group = &lane->last->group;
-        adds  = &group->adds;
+        adds = &lane->last->group.adds;
         if ((adds->first != NULL) && (adds->last->desc.raddr == desc->raddr) &&
             (adds->last->desc.rkey == desc->rkey)) {
             adds->last->desc.add += desc->add;
@@ -145,12 +148,9 @@ int srd_gpu_order_add(srd_gpu_peer_t *peer, unsigned channel,
         return 0;
     }
     add->desc = *desc;
-    opens     = adds->first == NULL;
     srd_gpu_queue_put(adds, add);
-    if (group == NULL) {
+    if (adds == &peer->ready) {
         srd_gpu_order_wait(peer);
-    } else if (opens) {
-        ucx_completion_done(&group->comp, UCS_OK);
     }
     return 1;
 }

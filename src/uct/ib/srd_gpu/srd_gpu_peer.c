@@ -167,22 +167,10 @@ srd_gpu_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 
 void srd_gpu_ep_destroy(uct_ep_h tl_ep)
 {
-    srd_gpu_peer_t  *peer = ((base_ep_t*)tl_ep)->other;
-    srd_gpu_iface_t *iface;
-    srd_gpu_queue_t *lane;
+    srd_gpu_peer_t *peer = ((base_ep_t*)tl_ep)->other;
 
     if (peer != NULL) {
-        iface    = peer->iface;
-        peer->ep = NULL;
-        srd_gpu_queue_drop(iface, &peer->parked);
-        srd_gpu_queue_drop(iface, &peer->ready);
-        for (lane = peer->lanes; lane < &peer->lanes[iface->channels]; ++lane) {
-            if ((lane->first != NULL) &&
-                (lane->last->group.adds.first == NULL)) {
-                ucx_completion_done(&lane->last->group.comp, UCS_OK);
-            }
-        }
-        srd_gpu_peer_unused(peer);
+        srd_gpu_order_end(peer);
     }
     base_ep_destroy(tl_ep);
 }

@@ -9,6 +9,7 @@
 #include "srd_gpu.h"
 
 #include <uct/ib/base/base_am.h>
+#include <uct/ib/base/base_fail.h>
 #include <uct/ib/base/base_progress.h>
 #include <uct/ib/base/base_trace.h>
 #include <uct/ib/srd/srd_rma.h>
@@ -115,9 +116,9 @@ static ucs_status_t srd_gpu_post(srd_gpu_peer_t *peer,
 static srd_gpu_took_t
 srd_gpu_write(srd_gpu_peer_t *peer, unsigned channel, srd_gpu_desc_t *desc)
 {
-    const efa_md_t  *md = base_iface_md(&peer->iface->super);
+    const efa_md_t  *md     = base_iface_md(&peer->iface->super);
+    ucs_status_t     status = UCS_INPROGRESS;
     srd_gpu_group_t *group;
-    ucs_status_t     status;
     size_t           length;
 
     if (desc->length == 0) {
@@ -129,20 +130,22 @@ srd_gpu_write(srd_gpu_peer_t *peer, unsigned channel, srd_gpu_desc_t *desc)
     }
     while (desc->length > 0) {
         length = efa_at_most(desc->length, md->device->rdma_most);
-        ++group->comp.count;
         status = srd_gpu_post(peer, desc, length, &group->comp);
         if (status != UCS_INPROGRESS) {
-            --group->comp.count;
-            if (status == UCS_ERR_NO_RESOURCE) {
-                return SRD_GPU_BLOCKED;
-            }
-            group->comp.status = status; /* nor do its increments go */
-            ++peer->iface->dropped;
-            return SRD_GPU_GONE;
+            break;
         }
+        ++group->comp.count;
         desc->laddr  += length;
         desc->raddr  += length;
         desc->length -= length;
+    }
+    ucx_completion_done(&group->comp, UCS_OK); /* no longer held */
+    if (status == UCS_ERR_NO_RESOURCE) {
+        return SRD_GPU_BLOCKED;
+    }
+    if (status != UCS_INPROGRESS) { /* no increment may pass for complete */
+        base_fail_ep(peer->ep, status, FLOW_SEND_ERROR);
+        ++peer->iface->dropped;
     }
     return SRD_GPU_GONE;
 }
