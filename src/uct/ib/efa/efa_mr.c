@@ -289,6 +289,9 @@ efa_memh_dereg(efa_memh_t *memh, int invalidate, uct_completion_t *comp)
 {
     efa_md_t *md = memh->md;
 
+    if (md->device_api != UCS_NO) {
+        efa_memh_count(memh, 0);
+    }
     if (memh->region == NULL) {
         efa_mr_dereg(md, memh->mr);
     } else if (invalidate) {
@@ -314,9 +317,6 @@ ucs_status_t efa_mem_dereg(ucx_md_t *super, uct_mem_h handle, int invalidate,
     if (invalidate && !memh->may_end &&
         ucx_host_checks_params(super->host, (uct_md_h)super)) {
         return UCS_ERR_INVALID_PARAM; /* UCX's word for it; it would work */
-    }
-    if (md->device_api != UCS_NO) {
-        efa_memh_count(memh, 0);
     }
     efa_memh_dereg(memh, invalidate, comp);
     return UCS_OK;
