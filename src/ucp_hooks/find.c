@@ -260,51 +260,102 @@ size_t ucx_find_data_size(void *handle, const char *name)
 
 /* ---- who uses UCX's device API ---- */
 
-/* Does the object want the function from another one? Ahead of its own symbols,
- * where its GNU hash table begins, stand those that it wants. */
-static int object_wants(const struct dl_phdr_info *info,
-                        const ElfW(Dyn) *dynamic, const char *name)
-{
-    const ElfW(Sym) *symbols = NULL;
-    const char *strings      = NULL;
-    const uint32_t *hash     = NULL;
-    uint32_t i;
+/* The dynamic section of an object: what it wants, and what asks the loader for
+ * that. */
+typedef struct object {
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const uint32_t *hash; /* GNU's */
+    const ElfW(Rela) *rela[2];
+    size_t rela_size[2];
+} object_t;
 
+static void object_read(const struct dl_phdr_info *info,
+                        const ElfW(Dyn) *dynamic, object_t *object)
+{
+    memset(object, 0, sizeof(*object));
     for (; dynamic->d_tag != DT_NULL; ++dynamic) {
         /* (the loader has added the load address, but not in the vDSO) */
         ElfW(Addr) at = dynamic->d_un.d_ptr +
                         ((dynamic->d_un.d_ptr < info->dlpi_addr) ?
                          info->dlpi_addr : 0);
 
-        symbols = (dynamic->d_tag == DT_SYMTAB) ? (const void*)at : symbols;
-        strings = (dynamic->d_tag == DT_STRTAB) ? (const void*)at : strings;
-        hash    = (dynamic->d_tag == DT_GNU_HASH) ? (const void*)at : hash;
-    }
-    if ((symbols == NULL) || (strings == NULL) || (hash == NULL)) {
-        return 0;
-    }
-    for (i = 1; i < hash[1]; ++i) {
-        if ((symbols[i].st_shndx == SHN_UNDEF) &&
-            !strcmp(strings + symbols[i].st_name, name)) {
-            return 1;
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB:
+            object->symbols = (const void*)at;
+            break;
+        case DT_STRTAB:
+            object->strings = (const void*)at;
+            break;
+        case DT_GNU_HASH:
+            object->hash = (const void*)at;
+            break;
+        case DT_JMPREL:
+        case DT_RELA:
+            object->rela[dynamic->d_tag == DT_RELA] = (const void*)at;
+            break;
+        case DT_PLTRELSZ:
+        case DT_RELASZ:
+            object->rela_size[dynamic->d_tag == DT_RELASZ] =
+                    dynamic->d_un.d_val;
+            break;
+        default:
+            break;
         }
     }
-    return 0;
+}
+
+static int symbol_is_wanted(const object_t *object, size_t i, const char *name)
+{
+    return (object->symbols[i].st_shndx == SHN_UNDEF) &&
+           !strcmp(object->strings + object->symbols[i].st_name, name);
+}
+
+/* Does the object want the function from another one? Ahead of its own symbols,
+ * where its GNU hash table begins, stand those that it wants. A program that
+ * has none of its own has a table that begins at 1: then its relocations
+ * tell. */
+static int object_wants(const object_t *object, const char *name)
+{
+    size_t i, j;
+    int wants = 0;
+
+    if ((object->symbols == NULL) || (object->strings == NULL)) {
+        return 0;
+    }
+    if ((object->hash != NULL) && (object->hash[1] > 1)) {
+        for (i = 1; i < object->hash[1]; ++i) {
+            if (symbol_is_wanted(object, i, name)) {
+                return 1;
+            }
+        }
+        return 0;
+    }
+    for (i = 0; i < 2; ++i) {
+        for (j = 0; !wants && (object->rela[i] != NULL) &&
+                    (j < object->rela_size[i] / sizeof(ElfW(Rela))); ++j) {
+            wants = symbol_is_wanted(object,
+                                     ELF64_R_SYM(object->rela[i][j].r_info),
+                                     name);
+        }
+    }
+    return wants;
 }
 
 static int object_uses_device_api(struct dl_phdr_info *info, size_t size,
                                   void *arg)
 {
+    object_t object;
     unsigned i;
 
     (void)size;
     (void)arg;
     for (i = 0; i < info->dlpi_phnum; ++i) {
-        if ((info->dlpi_phdr[i].p_type == PT_DYNAMIC) &&
-            object_wants(info, (const void*)(info->dlpi_addr +
-                                             info->dlpi_phdr[i].p_vaddr),
-                         "ucp_device_remote_mem_list_create")) {
-            return 1;
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            object_read(info, (const void*)(info->dlpi_addr +
+                                            info->dlpi_phdr[i].p_vaddr),
+                        &object);
+            return object_wants(&object, "ucp_device_remote_mem_list_create");
         }
     }
     return 0;

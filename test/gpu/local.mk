@@ -59,6 +59,8 @@ test_ucp_device_SOURCES = $(test_apps_common) test/gpu/ucp_device.c \
 	test/gpu/device_list.c test/gpu/device_list.h \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_device_LDADD   = $(UCP_LIBS) -ldl
+# No GNU hash table tells that it uses the device API, as in small C programs.
+test_ucp_device_LDFLAGS = -Wl,--hash-style=sysv
 
 # By MPI's compiler wrapper, hence a rule of its own.
 test_mpi_gpu_sources = $(srcdir)/test/gpu/mpi_gpu.c $(srcdir)/test/gpu/device.c \
