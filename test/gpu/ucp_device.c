@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BLOCKS_MAX 32
@@ -54,7 +53,7 @@ typedef struct gpu {
     int               killed; /* the peer will be */
     int               die;    /* so will this one, by itself */
     int               hostile; /* kernels write nonsense, too */
-    int               idle;  /* tells what that costs */
+    int               idle;  /* for a second, first */
     int               still; /* no progress while blocks run */
     uint8_t          *source;
     ucp_mem_h         source_memh;
@@ -445,22 +444,13 @@ static int device_open(gpu_t *gpu)
     return node_barrier(&gpu->node);
 }
 
-/* Microseconds of CPU in a second in which nobody does anything. */
-static void idle_cost(void)
-{
-    clock_t before = clock();
-
-    usleep(1000000);
-    printf("idle: %ld us\n", (long)((clock() - before) * 1e6 / CLOCKS_PER_SEC));
-}
-
 static int blocks_run(gpu_t *gpu)
 {
     uint64_t full = 0, sum, last = 0;
     unsigned i;
 
     if (gpu->idle) {
-        idle_cost();
+        usleep(1000000);
     }
     for (i = 0; i < gpu->blocks; ++i) {
         gpu->block[i].gpu = gpu;
@@ -518,7 +508,7 @@ static const char device_usage[] =
     "  --hostile      kernels write descriptors of no use, too\n"
     "  --die          is killed in the midst\n"
     "  --killed       goes on until the other one is killed, and survives\n"
-    "  --idle         tells the CPU time of a second without operations\n"
+    "  --idle         does nothing for a second, first\n"
     "  --still        the host makes no progress while kernels run\n"
     "  --blocks N [8]    --rounds N [100]   of each block\n"
     "  --eps N [1]    endpoints to the peer, which rounds take in turn\n"

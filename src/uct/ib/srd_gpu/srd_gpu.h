@@ -83,6 +83,7 @@ typedef struct srd_gpu_thread {
     pthread_mutex_t     mutex; /* recursive */
     atomic_int          stops;
     atomic_uint         wishes; /* of others, to have the lock */
+    uint64_t            naps;  /* that it took */
     flow_time_t         idle;  /* ns that it polls in vain before it sleeps */
     srd_gpu_call_t     *calls;
     atomic_uint         due;   /* of them */

@@ -20,6 +20,8 @@ typedef struct srd_gpu_cuda {
     int (*ctx_push)(void *context);
     int (*ctx_pop)(void **context);
     int (*primary_retain)(void **context, int device);
+    int (*primary_state)(int device, unsigned *flags, int *active);
+    int (*device_count)(int *count);
     int (*host_alloc)(void **memory, size_t size, unsigned flags);
     int (*host_free)(void *memory);
     int (*pointer_attribute)(void *value, int attribute, uint64_t address);
@@ -36,7 +38,8 @@ static void srd_gpu_cuda_find(void *library)
 {
     static const char *const names[] = {
         "cuCtxGetDevice", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
-        "cuDevicePrimaryCtxRetain", "cuMemHostAlloc", "cuMemFreeHost",
+        "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxGetState",
+        "cuDeviceGetCount", "cuMemHostAlloc", "cuMemFreeHost",
         "cuPointerGetAttribute", "cuStreamCreate", "cuStreamSynchronize",
         "cuMemcpyAsync"
     };
@@ -71,41 +74,6 @@ static const srd_gpu_cuda_t *srd_gpu_cuda_get(void)
     return cuda.found ? &cuda : NULL;
 }
 
-int srd_gpu_cuda_is_used(void)
-{
-    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-    int                   device;
-
-    return (driver != NULL) && (driver->ctx_get_device(&device) == 0);
-}
-
-int srd_gpu_cuda_host_alloc(void **memory_p, size_t size)
-{
-    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-
-    return (driver == NULL) ?
-                   -1 :
-                   driver->host_alloc(memory_p, size,
-                                      CUDA_HOSTALLOC_PORTABLE |
-                                              CUDA_HOSTALLOC_DEVICEMAP);
-}
-
-void srd_gpu_cuda_host_free(void *memory)
-{
-    (void)srd_gpu_cuda_get()->host_free(memory);
-}
-
-int srd_gpu_cuda_is_device(const void *address)
-{
-    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-    unsigned              type   = 0;
-
-    return (driver != NULL) &&
-           (driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE,
-                                      (uintptr_t)address) == 0) &&
-           (type == CUDA_MEMORYTYPE_DEVICE);
-}
-
 /* A device's context, and a stream of our own in it: the usual one would wait
  * for the kernels. */
 static struct {
@@ -131,6 +99,68 @@ static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device)
         }
     }
     return err;
+}
+
+/* The thread's device, or one that the program uses in others; -1: none. */
+static int srd_gpu_cuda_device(const srd_gpu_cuda_t *driver)
+{
+    int      device = -1, count = 0, active = 0;
+    unsigned flags;
+
+    if (driver->ctx_get_device(&device) == 0) {
+        return device;
+    }
+    (void)driver->device_count(&count);
+    for (device = 0; (device < count) && (device < CUDA_DEVICES); ++device) {
+        if ((driver->primary_state(device, &flags, &active) == 0) && active) {
+            return device;
+        }
+    }
+    return -1;
+}
+
+int srd_gpu_cuda_is_used(void)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+
+    return (driver != NULL) && (srd_gpu_cuda_device(driver) >= 0);
+}
+
+int srd_gpu_cuda_host_alloc(void **memory_p, size_t size)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    void                 *context;
+    int                   err;
+
+    if ((driver == NULL) || (srd_gpu_cuda_device(driver) < 0)) {
+        return -1;
+    }
+    pthread_mutex_lock(&cuda_lock);
+    err = srd_gpu_cuda_enter(driver, srd_gpu_cuda_device(driver));
+    pthread_mutex_unlock(&cuda_lock);
+    if (err == 0) {
+        err = driver->host_alloc(memory_p, size,
+                                 CUDA_HOSTALLOC_PORTABLE |
+                                         CUDA_HOSTALLOC_DEVICEMAP);
+        (void)driver->ctx_pop(&context);
+    }
+    return err;
+}
+
+void srd_gpu_cuda_host_free(void *memory)
+{
+    (void)srd_gpu_cuda_get()->host_free(memory);
+}
+
+int srd_gpu_cuda_is_device(const void *address)
+{
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    unsigned              type   = 0;
+
+    return (driver != NULL) &&
+           (driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE,
+                                      (uintptr_t)address) == 0) &&
+           (type == CUDA_MEMORYTYPE_DEVICE);
 }
 
 static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, uint64_t to,

@@ -11,7 +11,7 @@
  * is no such call.
  */
 
-/* Is the driver in this process, and has the thread a device of it? */
+/* Is the driver in this process, and in use? */
 int srd_gpu_cuda_is_used(void);
 
 /* Host memory that the devices of all contexts read and write at the address

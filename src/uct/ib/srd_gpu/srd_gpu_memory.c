@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that kernels read and write: pinned by CUDA's driver where the thread
+/* Memory that kernels read and write: pinned by CUDA's driver where the program
  * uses it, else, for programs that play the GPU, any. */
 #include "srd_gpu.h"
 #include "srd_gpu_cuda.h"

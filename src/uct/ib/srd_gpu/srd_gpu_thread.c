@@ -304,7 +304,7 @@ void srd_gpu_thread_ops(uct_iface_ops_t *ops)
 /* ------------------------------------------------------------ the thread */
 
 /* Nothing is done since `began`: it polls on, or sleeps longer each time. */
-static void srd_gpu_thread_rest(const srd_gpu_thread_t *thread,
+static void srd_gpu_thread_rest(srd_gpu_thread_t *thread,
                                 flow_time_t began, long *nap)
 {
     struct timespec time = {.tv_sec = 0, .tv_nsec = *nap};
@@ -314,6 +314,7 @@ static void srd_gpu_thread_rest(const srd_gpu_thread_t *thread,
         sched_yield();
         return;
     }
+    ++thread->naps;
     nanosleep(&time, NULL);
     if (*nap < SRD_GPU_NAP_MAX) {
         *nap *= 2;
@@ -410,6 +411,10 @@ void srd_gpu_thread_stop(srd_gpu_iface_t *iface)
         atomic_store(&iface->thread.stops, 1);
         pthread_join(iface->thread.id, NULL);
         iface->thread.runs = 0;
+        host_info(iface->super.super.host,
+                  "%s: the thread for kernels' operations slept %lu times",
+                  base_iface_md(&iface->super)->device->name,
+                  (unsigned long)iface->thread.naps);
     }
     while (iface->thread.calls != NULL) {
         srd_gpu_call_free(iface->thread.calls);
