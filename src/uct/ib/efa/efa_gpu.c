@@ -83,6 +83,16 @@ static void *efa_cuda_library(void)
     return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 }
 
+int efa_gpu_has_driver(void)
+{
+    void *library = efa_cuda_library();
+
+    if (library != NULL) {
+        dlclose(library);
+    }
+    return library != NULL;
+}
+
 /* A device of the driver's that this process uses; -1: it uses none. */
 static int efa_cuda_device_in_use(void *library)
 {

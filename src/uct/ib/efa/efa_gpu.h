@@ -15,6 +15,9 @@ void efa_md_probe_gpu(efa_md_t *md, int with_dmabuf);
  */
 const char *efa_md_gpu_obstacle(const efa_md_t *md);
 
+/* Is the GPU's driver in this process? */
+int efa_gpu_has_driver(void);
+
 /* A peer was found: once in the process one warning, if a GPU is in use here
  * whose memory UCX will have to copy through host memory. For set-up paths. */
 void efa_md_gpu_warn(const efa_md_t *md);

@@ -138,7 +138,9 @@ static int efa_device_api(const efa_md_t *md, const void *config)
     }
     if (wished == UCS_TRY) {
         wished = (ucx_user_asked_for("srd_gpu") ||
-                  ucx_host_uses_device_api()) ? UCS_YES : UCS_NO;
+                  (efa_gpu_has_driver() && ucx_host_uses_device_api())) ?
+                         UCS_YES :
+                         UCS_NO;
     }
     return wished;
 }

@@ -78,7 +78,7 @@ typedef struct srd_gpu_call {
 } srd_gpu_call_t;
 
 typedef struct srd_gpu_thread {
-    int                 runs;
+    atomic_int          runs;
     pthread_t           id;
     pthread_mutex_t     mutex; /* recursive */
     atomic_int          stops;
@@ -112,6 +112,7 @@ struct srd_gpu_iface {
     struct srd_gpu_block *blocks; /* memory that the GPU reaches */
 
     uint64_t             dropped; /* descriptors of no use */
+    int                  is_counted; /* a peer's increment has come */
     efa_device_mem_cache_t counted; /* where peers increment */
     uint64_t             refused; /* increments by peers, likewise */
 };

@@ -24,6 +24,7 @@ ucs_status_t srd_gpu_count(void *arg, void *data, size_t length,
     int              err = 0, is_host;
 
     (void)flags;
+    iface->is_counted = 1;
     if (length != sizeof(wire)) {
         wire.raddr = 0;
         return srd_gpu_refuse(iface, &wire, "the message is of another version "

@@ -35,6 +35,75 @@ static void srd_gpu_unlock(srd_gpu_iface_t *iface)
     pthread_mutex_unlock(&iface->thread.mutex);
 }
 
+/* ------------------------------------------------------------ the thread */
+
+/* Nothing is done since `began`: it polls on, or sleeps longer each time. */
+static void srd_gpu_thread_rest(srd_gpu_thread_t *thread,
+                                flow_time_t began, long *nap)
+{
+    struct timespec time = {.tv_sec = 0, .tv_nsec = *nap};
+
+    if (efa_clock() - began < thread->idle) {
+        *nap = SRD_GPU_NAP_MIN;
+        sched_yield();
+        return;
+    }
+    ++thread->naps;
+    nanosleep(&time, NULL);
+    if (*nap < SRD_GPU_NAP_MAX) {
+        *nap *= 2;
+    }
+}
+
+static void *srd_gpu_thread_main(void *arg)
+{
+    srd_gpu_iface_t *iface = arg;
+    flow_time_t      began = 0;
+    long             nap   = SRD_GPU_NAP_MIN;
+    unsigned         empty = 0, count;
+
+    while (!atomic_load(&iface->thread.stops)) {
+        while (atomic_load(&iface->thread.wishes) > 0) {
+            sched_yield();
+        }
+        pthread_mutex_lock(&iface->thread.mutex);
+        count = srd_gpu_progress((uct_iface_h)iface);
+        srd_gpu_unlock(iface);
+        if (count > 0) {
+            empty = 0;
+            began = 0;
+        } else if (++empty % SRD_GPU_LOOKS == 0) {
+            began = (began == 0) ? efa_clock() : began;
+            srd_gpu_thread_rest(&iface->thread, began, &nap);
+        }
+    }
+    return NULL;
+}
+
+/* With every signal blocked: they are the program's. */
+static int srd_gpu_thread_start(srd_gpu_iface_t *iface)
+{
+    sigset_t all, before;
+    int      err;
+
+    if (iface->thread.runs) {
+        return 0;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&iface->thread.id, NULL, srd_gpu_thread_main, iface);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err != 0) {
+        host_error(iface->super.super.host,
+                   "%s: no thread for srd_gpu: %s; UCX_SRD_GPU_THREAD=n does "
+                   "without, in the worker's progress",
+                   base_iface_md(&iface->super)->device->name, strerror(err));
+        return err;
+    }
+    iface->thread.runs = 1;
+    return 0;
+}
+
 /* ------------------------------------------------------------ callbacks */
 
 /* A callback for later, under the lock. NULL: no memory. */
@@ -129,13 +198,22 @@ static int srd_gpu_call_make(srd_gpu_iface_t *iface, unsigned *tried)
     return 1;
 }
 
-/* UCP's progress. */
+/* UCP's progress. It is the interface's, too, until that has a thread: a peer's
+ * first increment is a reason for one. */
 static unsigned srd_gpu_thread_progress(uct_iface_h tl_iface)
 {
     srd_gpu_iface_t *iface = (srd_gpu_iface_t*)tl_iface;
-    unsigned         due   = atomic_load(&iface->thread.due);
-    unsigned         count = 0, tried = 0;
+    unsigned         count = 0, tried = 0, due;
 
+    if (!iface->thread.runs) {
+        srd_gpu_lock(iface);
+        count = srd_gpu_progress(tl_iface);
+        if (iface->is_counted) {
+            (void)srd_gpu_thread_start(iface);
+        }
+        srd_gpu_unlock(iface);
+    }
+    due = count + atomic_load(&iface->thread.due);
     while ((count < due) && srd_gpu_call_make(iface, &tried)) {
         ++count;
     }
@@ -247,9 +325,6 @@ static void srd_gpu_ep_pending_purge(uct_ep_h ep,
     }
 }
 
-static ucs_status_t
-srd_gpu_thread_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p);
-
 static void srd_gpu_thread_ep_destroy(uct_ep_h ep)
 {
     srd_gpu_iface_t *iface = srd_gpu_iface_of(ep);
@@ -284,8 +359,23 @@ static SRD_GPU_LOCKED(srd_gpu_iface_fence, (uct_iface_h iface, unsigned flags),
                       base_iface_ops.iface_fence(iface, flags))
 SRD_GPU_LOCKED(srd_gpu_thread_invalidate, (uct_ep_h ep), srd_gpu_iface_of(ep),
                base_ep_invalidate(ep))
+
+static SRD_GPU_LOCKED(srd_gpu_thread_ep_create,
+                      (const uct_ep_params_t *params, uct_ep_h *ep_p),
+                      (srd_gpu_iface_t*)params->iface,
+                      srd_gpu_ep_create(params, ep_p))
+
+/* Kernels are about to know of us. */
+static ucs_status_t
+srd_gpu_show_ep(srd_gpu_iface_t *iface, uct_ep_h ep, void **device_ep_p)
+{
+    return (srd_gpu_thread_start(iface) != 0) ?
+                   UCS_ERR_NO_RESOURCE :
+                   srd_gpu_ep_get_device_ep(ep, device_ep_p);
+}
+
 SRD_GPU_LOCKED(srd_gpu_thread_get_device_ep, (uct_ep_h ep, void **device_ep_p),
-               srd_gpu_iface_of(ep), srd_gpu_ep_get_device_ep(ep, device_ep_p))
+               srd_gpu_iface_of(ep), srd_gpu_show_ep(locked, ep, device_ep_p))
 
 void srd_gpu_thread_ops(uct_iface_ops_t *ops)
 {
@@ -299,92 +389,6 @@ void srd_gpu_thread_ops(uct_iface_ops_t *ops)
     ops->iface_flush      = srd_gpu_iface_flush;
     ops->iface_fence      = srd_gpu_iface_fence;
     ops->iface_progress   = srd_gpu_thread_progress;
-}
-
-/* ------------------------------------------------------------ the thread */
-
-/* Nothing is done since `began`: it polls on, or sleeps longer each time. */
-static void srd_gpu_thread_rest(srd_gpu_thread_t *thread,
-                                flow_time_t began, long *nap)
-{
-    struct timespec time = {.tv_sec = 0, .tv_nsec = *nap};
-
-    if (efa_clock() - began < thread->idle) {
-        *nap = SRD_GPU_NAP_MIN;
-        sched_yield();
-        return;
-    }
-    ++thread->naps;
-    nanosleep(&time, NULL);
-    if (*nap < SRD_GPU_NAP_MAX) {
-        *nap *= 2;
-    }
-}
-
-static void *srd_gpu_thread_main(void *arg)
-{
-    srd_gpu_iface_t *iface = arg;
-    flow_time_t      began = 0;
-    long             nap   = SRD_GPU_NAP_MIN;
-    unsigned         empty = 0, count;
-
-    while (!atomic_load(&iface->thread.stops)) {
-        while (atomic_load(&iface->thread.wishes) > 0) {
-            sched_yield();
-        }
-        pthread_mutex_lock(&iface->thread.mutex);
-        count = srd_gpu_progress((uct_iface_h)iface);
-        srd_gpu_unlock(iface);
-        if (count > 0) {
-            empty = 0;
-            began = 0;
-        } else if (++empty % SRD_GPU_LOOKS == 0) {
-            began = (began == 0) ? efa_clock() : began;
-            srd_gpu_thread_rest(&iface->thread, began, &nap);
-        }
-    }
-    return NULL;
-}
-
-/* With every signal blocked: they are the program's. */
-static int srd_gpu_thread_start(srd_gpu_iface_t *iface)
-{
-    sigset_t all, before;
-    int      err;
-
-    if (iface->thread.runs) {
-        return 0;
-    }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&iface->thread.id, NULL, srd_gpu_thread_main, iface);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (err != 0) {
-        host_error(iface->super.super.host,
-                   "%s: no thread for srd_gpu: %s; UCX_SRD_GPU_THREAD=n does "
-                   "without, in the worker's progress",
-                   base_iface_md(&iface->super)->device->name, strerror(err));
-        return err;
-    }
-    iface->thread.runs = 1;
-    return 0;
-}
-
-static ucs_status_t
-srd_gpu_thread_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
-{
-    srd_gpu_iface_t *iface = (srd_gpu_iface_t*)params->iface;
-    ucs_status_t     status;
-
-    srd_gpu_lock(iface);
-    base_flow_clock(&iface->super);
-    status = srd_gpu_ep_create(params, ep_p);
-    if ((status == UCS_OK) && (srd_gpu_thread_start(iface) != 0)) {
-        srd_gpu_ep_destroy(*ep_p);
-        status = UCS_ERR_NO_RESOURCE;
-    }
-    srd_gpu_unlock(iface);
-    return status;
 }
 
 void srd_gpu_thread_init(srd_gpu_iface_t *iface,

@@ -6,10 +6,11 @@
 
 /*
  * With a thread of its own an interface goes on while UCP makes no progress, as
- * programs do whose kernels run for long. Then every call of UCT's runs under
- * the interface's lock, and the callbacks that UCP handed in are made by UCP's
- * own progress, without the lock: they would meet UCP's state, and its locks,
- * in a thread that it does not know.
+ * programs do whose kernels run for long. It has one from the first endpoint on
+ * that is shown to kernels, or from a peer's first increment on. Then every
+ * call of UCT's runs under the interface's lock, and the callbacks that UCP
+ * handed in are made by UCP's own progress, without the lock: they would meet
+ * UCP's state, and its locks, in a thread that it does not know.
  */
 
 /* Operations of UCT's under the lock, in place of those in `ops`. */
