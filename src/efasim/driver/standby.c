@@ -13,9 +13,11 @@
 
 #include "efasim/fabric/process.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -43,6 +45,7 @@ enum {
 static struct {
     int         owner;         /* the program's number, and its: */
     uint64_t    start, pid_ns;
+    uint64_t    rights;        /* of the standby */
     clockid_t   clock;
     _Atomic int pid;           /* of the standby; 0: there is none */
     sem_t       started;
@@ -176,11 +179,50 @@ static int standby_lead_out(void)
            (standby_lead(standby.owner) || standby_lead(drv_backstop_thread()));
 }
 
+/* A hash of what /proc tells of a process's rights; 0: nothing. */
+static uint64_t standby_rights(int pid)
+{
+    static const char *const names[] = { "\nUid:", "\nGid:", "\nGroups:",
+                                         "\nCapPrm:", "\nNoNewPrivs:",
+                                         "\nSeccomp:" };
+    char text[4096];
+    const char *at;
+    uint64_t hash = 0;
+    ssize_t length;
+    unsigned i;
+    int fd;
+
+    snprintf(text, sizeof(text), "/proc/%d/status", pid);
+    fd     = open(text, O_RDONLY | O_CLOEXEC);
+    length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[(length > 0) ? length : 0] = '\0';
+    for (i = 0; i < sizeof(names) / sizeof(*names); ++i) {
+        at = strstr(text, names[i]);
+        while ((at != NULL) && (*++at != '\n') && (*at != '\0')) {
+            hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+        }
+    }
+    return hash;
+}
+
+/* The program's memory tells us what to do: we end where the program may not
+ * do what we may, as a program of root's that has become another user. That
+ * program cannot end us either, nor does its end. */
+static void standby_end_if_stranger(void)
+{
+    if ((getppid() != standby.owner) ||
+        (standby_rights(standby.owner) != standby.rights)) {
+        _exit(0);
+    }
+}
+
 /* Whether the owner was stopped during a nap of so long, from before it on. */
 static int standby_sees_stop(unsigned usec)
 {
     uint64_t before = standby_owner_ns();
 
+    standby_end_if_stranger();
     standby_nap(usec);
     return (standby_owner_ns() == before) &&
            (fabric_process_is_alive(standby.owner, standby.start,
@@ -226,6 +268,7 @@ static int standby_main(void *arg)
         (getppid() != standby.owner)) {
         return 0;
     }
+    standby.rights = standby_rights(getpid());
     setsid(); /* a signal to the program's group is none for us */
     standby_take_breakpoints();
     drv_lock_without_signals(standby_wait_lock);

@@ -200,6 +200,30 @@ TEST(stopped, by_a_debugger)
     served_while_stopped<StopByDebugger>();
 }
 
+/* A program of root's that becomes another user, and ends. */
+TEST(DISABLED_Role, drops_rights)
+{
+    Parent parent;
+    Device dev;
+
+    ASSERT_EQ(0, setresuid(65534, 65534, 65534));
+    until([] { /* no process of root's has memory that is another user's */
+        return waitid(P_ALL, 0, nullptr,
+                      WEXITED | WNOHANG | WNOWAIT | __WALL) != 0;
+    });
+    parent.put('e');
+}
+
+TEST(stopped, not_by_who_drops_rights)
+{
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "only root may";
+    }
+    Child child(0, "drops_rights");
+    EXPECT_EQ('e', child.get<char>());
+    child.expect_ok();
+}
+
 /* Polls all the time, so that a stop is likely to find it in its device. */
 TEST(DISABLED_Role, poller)
 {
