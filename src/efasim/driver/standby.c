@@ -40,10 +40,11 @@ enum {
     STANDBY_STEPS     = 64,      /* of a thread that is led out */
     STANDBY_STEP_NAPS = 200,     /* for the end of a step, ever longer ones */
     STANDBY_ROOM      = 1 << 16, /* of the stack, for the thread that waits */
+    STANDBY_STACK     = 1 << 20, /* of both; the program may set a less one */
 };
 
 static struct {
-    int         owner;         /* the program's number, and its: */
+    _Atomic int owner;         /* the program's number; 0: it ends. Its: */
     uint64_t    start, pid_ns;
     uint64_t    rights;        /* of the standby */
     clockid_t   clock;
@@ -222,8 +223,8 @@ static int standby_sees_stop(unsigned usec)
 {
     uint64_t before = standby_owner_ns();
 
-    standby_end_if_stranger();
     standby_nap(usec);
+    standby_end_if_stranger();
     return (standby_owner_ns() == before) &&
            (fabric_process_is_alive(standby.owner, standby.start,
                                     standby.pid_ns) == SIM_ALIVE_STOPPED);
@@ -263,12 +264,13 @@ static int standby_main(void *arg)
     (void)arg;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "efasim-standby");
+    sem_post(&standby.started);
     if ((syscall(SYS_close_range, 0, ~0u, STANDBY_UNSHARE) != 0) ||
-        (clock_getcpuclockid(standby.owner, &standby.clock) != 0) ||
-        (getppid() != standby.owner)) {
+        (clock_getcpuclockid(standby.owner, &standby.clock) != 0)) {
         return 0;
     }
     standby.rights = standby_rights(getpid());
+    standby_end_if_stranger();
     setsid(); /* a signal to the program's group is none for us */
     standby_take_breakpoints();
     drv_lock_without_signals(standby_wait_lock);
@@ -288,16 +290,18 @@ static int standby_main(void *arg)
 static void *standby_wait(void *arg)
 {
     char *stack = __builtin_frame_address(0);
-    int status  = 0;
+    int pid, status = 0;
 
     (void)arg;
-    stack       -= STANDBY_ROOM;
-    stack       -= (uintptr_t)stack % 64;
-    standby.pid  = __clone(standby_main, stack,
-                           CLONE_VM | CLONE_FILES | CLONE_UNTRACED, NULL);
-    sem_post(&standby.started);
-    if (standby.pid > 0) {
-        syscall(SYS_wait4, standby.pid, &status, __WCLONE, NULL);
+    stack -= STANDBY_ROOM;
+    stack -= (uintptr_t)stack % 64;
+    pid    = __clone(standby_main, stack,
+                     CLONE_VM | CLONE_FILES | CLONE_UNTRACED |
+                     CLONE_PARENT_SETTID, NULL, &standby.pid);
+    if (pid > 0) {
+        syscall(SYS_wait4, pid, &status, __WCLONE, NULL);
+    } else {
+        sem_post(&standby.started);
     }
     if ((atomic_exchange(&standby.pid, 0) > 0) && WIFSIGNALED(status)) {
         kill(standby.owner, WTERMSIG(status));
@@ -311,24 +315,28 @@ static void *standby_wait(void *arg)
 void drv_standby_start(void)
 {
     const char *preload = getenv("LD_PRELOAD");
+    pthread_attr_t attr;
     sigset_t all, old;
     pthread_t thread;
 
     if ((preload != NULL) && (strstr(preload, "vgpreload") != NULL)) {
         return; /* valgrind knows no such process */
     }
-    standby.owner  = getpid();
-    standby.start  = fabric_process_start(standby.owner);
-    standby.pid_ns = fabric_process_ns();
-    standby.pid    = 0;
+    standby.owner    = getpid();
+    standby.start    = fabric_process_start(standby.owner);
+    standby.pid_ns   = fabric_process_ns();
+    standby.pid      = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STANDBY_STACK);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sem_init(&standby.started, 0, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    if (pthread_create(&thread, NULL, standby_wait, NULL) == 0) {
-        pthread_detach(thread);
+    if (pthread_create(&thread, &attr, standby_wait, NULL) == 0) {
         sem_wait(&standby.started); /* the program may be stopped at once */
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
 }
 
 void drv_standby_end(void)
@@ -336,6 +344,7 @@ void drv_standby_end(void)
     int pid = atomic_exchange(&standby.pid, 0);
 
     if ((pid > 0) && (standby.owner == getpid())) {
+        standby.owner = 0;
         kill(pid, SIGKILL);
         syscall(SYS_wait4, pid, NULL, __WCLONE, NULL);
     }

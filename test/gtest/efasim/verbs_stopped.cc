@@ -5,6 +5,8 @@
 #include <csignal>
 #include <dirent.h>
 #include <fstream>
+#include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -264,5 +266,54 @@ TEST(stopped, while_it_polls)
         EXPECT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     }
     child.put<char>('e');
+    child.expect_ok();
+}
+
+/* The device's second process neither keeps the program from its end, nor lives
+ * on with the rights that this gave up. */
+TEST(DISABLED_Role, dropper)
+{
+    Device dev;
+
+    ASSERT_EQ(0, setgid(65534));
+    ASSERT_EQ(0, setuid(65534));
+    until([] { return waitpid(-1, nullptr, __WALL | WNOHANG) != 0; });
+}
+
+/* Is dumpable again at once, and ends at once. */
+TEST(DISABLED_Role, dropper_in_haste)
+{
+    Device dev;
+
+    ASSERT_EQ(0, setuid(65534));
+    ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1));
+}
+
+TEST(stopped, not_beyond_its_rights)
+{
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "needs root";
+    }
+    for (const char *role : {"dropper", "dropper_in_haste"}) {
+        Child child(1, role);
+        child.expect_ok();
+    }
+}
+
+/* The program's threads have little stack, the device's enough. */
+TEST(DISABLED_Role, small_stacks)
+{
+    pthread_attr_t attr;
+
+    pthread_attr_init(&attr);
+    ASSERT_EQ(0, pthread_attr_setstacksize(&attr, 1 << 16));
+    ASSERT_EQ(0, pthread_setattr_default_np(&attr));
+    pthread_attr_destroy(&attr);
+    Device dev;
+}
+
+TEST(stopped, with_small_stacks)
+{
+    Child child(1, "small_stacks");
     child.expect_ok();
 }
