@@ -75,16 +75,19 @@ static uint64_t standby_owner_ns(void)
     return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-/* A debugger's breakpoint, which is in our code as well: until it is out. */
+/* A debugger's breakpoint, which is in our code as well: until it is out. It
+ * may be in nanosleep(), and a second one in here would end us. */
 static void standby_breakpoint(int sig, siginfo_t *info, void *context)
 {
+    struct timespec time = { 0, STANDBY_RETRY_US * 1000l };
+
     (void)sig;
     (void)info;
     (void)context;
 #ifdef __x86_64__
     --((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP];
 #endif
-    standby_nap(STANDBY_RETRY_US);
+    syscall(SYS_nanosleep, &time, NULL);
 }
 
 static void standby_take_breakpoints(void)

@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -317,3 +319,82 @@ TEST(stopped, with_small_stacks)
     Child child(1, "small_stacks");
     child.expect_ok();
 }
+
+#ifdef __x86_64__
+
+namespace {
+
+/* How often the device's second process has slept; it ended: very often. */
+unsigned long standby_sleeps(pid_t standby)
+{
+    std::ifstream file("/proc/" + std::to_string(standby) + "/status");
+    unsigned long count;
+
+    for (std::string word; file >> word;) {
+        if ((word == "voluntary_ctxt_switches:") && (file >> count)) {
+            return count;
+        }
+    }
+    return ~0ul;
+}
+
+pid_t standby_of(pid_t owner)
+{
+    std::string task = "/proc/" + std::to_string(owner) + "/task/";
+    DIR *dir         = opendir(task.c_str());
+    pid_t pid        = 0;
+
+    while (dirent *entry = readdir(dir)) {
+        std::ifstream(task + entry->d_name + "/children") >> pid;
+        if (pid != 0) {
+            break;
+        }
+    }
+    closedir(dir);
+    return pid;
+}
+
+} // namespace
+
+TEST(DISABLED_Role, breakpoint)
+{
+    Parent parent;
+    Device dev;
+
+    parent.put(getpid());
+    parent.put(dlsym(RTLD_NEXT, "nanosleep"));
+    parent.get<char>();
+}
+
+/* A debugger's breakpoint where also the second process comes by, all the
+ * time: it waits, and the program lives. */
+TEST(stopped, with_a_breakpoint)
+{
+    Child child(1, "breakpoint");
+    pid_t pid     = child.get<pid_t>();
+    off_t address = (off_t)child.get<void*>();
+    pid_t standby = standby_of(pid);
+    int memory    = open(("/proc/" + std::to_string(pid) + "/mem").c_str(),
+                         O_RDWR);
+    char before, int3 = '\xcc';
+
+    ASSERT_GT(standby, 0);
+    {
+        StopBySignal stop(pid);
+
+        ASSERT_EQ(1, pread(memory, &before, 1, address));
+        ASSERT_EQ(1, pwrite(memory, &int3, 1, address));
+        unsigned long sleeps = standby_sleeps(standby);
+        until([&] {
+            return (state_of(standby) == 'Z') ||
+                   (standby_sleeps(standby) - sleeps >= 20);
+        });
+        EXPECT_NE('Z', state_of(standby));
+        ASSERT_EQ(1, pwrite(memory, &before, 1, address));
+    }
+    close(memory);
+    child.put<char>('e');
+    child.expect_ok();
+}
+
+#endif
