@@ -269,7 +269,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     base_ah_t *ah;
     base_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */
     base_top_ep_t top;
-    void         *other; /* what its transport knows of it, or NULL */
+    struct srd_gpu_peer *peer; /* srd_gpu's part, or NULL */
 };
 
 static inline efa_md_t *base_iface_md(const base_iface_t *iface)

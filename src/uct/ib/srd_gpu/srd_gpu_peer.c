@@ -127,7 +127,7 @@ ucs_status_t srd_gpu_ep_get_device_ep(uct_ep_h tl_ep, void **device_ep_p)
 {
     base_ep_t       *ep    = (base_ep_t*)tl_ep;
     srd_gpu_iface_t *iface = (srd_gpu_iface_t*)base_ep_iface(ep);
-    srd_gpu_peer_t  *peer  = ep->other;
+    srd_gpu_peer_t  *peer  = ep->peer;
 
     if (peer == NULL) {
         if (srd_gpu_open_rings(iface) != UCS_OK) {
@@ -143,7 +143,7 @@ ucs_status_t srd_gpu_ep_get_device_ep(uct_ep_h tl_ep, void **device_ep_p)
             return UCS_ERR_NO_MEMORY;
         }
         peer->ep  = ep;
-        ep->other = peer;
+        ep->peer = peer;
         srd_gpu_peer_show(peer);
     }
     *device_ep_p = peer->device_ep;
@@ -167,7 +167,7 @@ srd_gpu_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 
 void srd_gpu_ep_destroy(uct_ep_h tl_ep)
 {
-    srd_gpu_peer_t *peer = ((base_ep_t*)tl_ep)->other;
+    srd_gpu_peer_t *peer = ((base_ep_t*)tl_ep)->peer;
 
     if (peer != NULL) {
         srd_gpu_order_end(peer);
