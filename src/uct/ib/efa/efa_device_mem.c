@@ -24,13 +24,23 @@ ucs_status_t efa_mem_elem_pack(ucx_md_t *super, uct_mem_h handle,
     return UCS_OK;
 }
 
+/* Memory that UCP registers for a transfer of its own may be unmapped before the
+ * registration ends; it asks for atomics where the program maps memory for
+ * peers. */
+static int efa_device_mem_counts(const efa_md_t *md, unsigned flags)
+{
+    return (efa_mr_access(md, flags) & IBV_ACCESS_REMOTE_WRITE) &&
+           (!(flags & UCT_MD_MEM_ACCESS_ALL) ||
+            (flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC));
+}
+
 static int efa_device_mem_is(const efa_memh_t *memh, const efa_md_t *md,
                              uint32_t rkey, uint64_t address, size_t length)
 {
     uint64_t offset = address - (uintptr_t)memh->address;
 
     return memh->counts && (memh->full == md) && (memh->mr->rkey == rkey) &&
-           (efa_mr_access(md, memh->flags) & IBV_ACCESS_REMOTE_WRITE) &&
+           efa_device_mem_counts(md, memh->flags) &&
            (offset <= memh->length) && (length <= memh->length - offset);
 }
 
