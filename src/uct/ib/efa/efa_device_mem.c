@@ -24,8 +24,8 @@ ucs_status_t efa_mem_elem_pack(ucx_md_t *super, uct_mem_h handle,
     return UCS_OK;
 }
 
-/* Memory that UCP registers for a transfer of its own may be unmapped before the
- * registration ends; it asks for atomics where the program maps memory for
+/* Memory that UCP registers for a transfer of its own may be unmapped before
+ * the registration ends; it asks for atomics where the program maps memory for
  * peers. */
 static int efa_device_mem_counts(const efa_md_t *md, unsigned flags)
 {
