@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,14 +343,24 @@ static int object_wants(const object_t *object, const char *name)
     return wants;
 }
 
+/* The last answer: each device of a host asks. */
+typedef struct uses {
+    unsigned long long loaded, now; /* objects, ever; then and now */
+    int found;
+} uses_t;
+
 static int object_uses_device_api(struct dl_phdr_info *info, size_t size,
                                   void *arg)
 {
+    uses_t *uses = arg;
     object_t object;
     unsigned i;
 
     (void)size;
-    (void)arg;
+    if (info->dlpi_adds == uses->loaded) {
+        return uses->found; /* nothing was loaded since */
+    }
+    uses->now = info->dlpi_adds;
     for (i = 0; i < info->dlpi_phnum; ++i) {
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
             object_read(info, (const void*)(info->dlpi_addr +
@@ -363,5 +374,14 @@ static int object_uses_device_api(struct dl_phdr_info *info, size_t size,
 
 int ucx_host_uses_device_api(void)
 {
-    return dl_iterate_phdr(object_uses_device_api, NULL);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uses_t last;
+    int found;
+
+    pthread_mutex_lock(&lock);
+    found       = dl_iterate_phdr(object_uses_device_api, &last);
+    last.loaded = last.now;
+    last.found  = found;
+    pthread_mutex_unlock(&lock);
+    return found;
 }

@@ -52,6 +52,7 @@ uct_ib_sources = \
 	src/uct/ib/base/base_flow.c src/uct/ib/base/base_flow.h \
 	src/uct/ib/base/base_flush.c src/uct/ib/base/base_flush.h \
 	src/uct/ib/base/base_iface.c src/uct/ib/base/base_iface.h \
+	src/uct/ib/base/base_lock.h \
 	src/uct/ib/base/base_op.c src/uct/ib/base/base_op.h \
 	src/uct/ib/base/base_ops.h \
 	src/uct/ib/base/base_outstanding.c src/uct/ib/base/base_outstanding.h \

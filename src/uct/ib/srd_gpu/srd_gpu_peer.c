@@ -25,7 +25,7 @@ static ucs_status_t srd_gpu_open_rings(srd_gpu_iface_t *iface)
     d2p = srd_gpu_memory_get(iface, sizeof(*d2p) + iface->channels *
                                                            sizeof(*channel));
     indices = srd_gpu_memory_get(iface, iface->channels * 256);
-    items   = calloc(count, sizeof(*items));
+    items   = aligned_alloc(_Alignof(srd_gpu_item_t), count * sizeof(*items));
     if ((d2p == NULL) || (indices == NULL) || (items == NULL)) {
         free(items);
         return UCS_ERR_NO_MEMORY;
@@ -142,7 +142,7 @@ ucs_status_t srd_gpu_ep_get_device_ep(uct_ep_h tl_ep, void **device_ep_p)
         if (peer == NULL) {
             return UCS_ERR_NO_MEMORY;
         }
-        peer->ep  = ep;
+        peer->ep = ep;
         ep->peer = peer;
         srd_gpu_peer_show(peer);
     }

@@ -2,8 +2,8 @@
 #include "srd_gpu_thread.h"
 
 #include <uct/ib/base/base_ep.h>
-#include <uct/ib/base/base_flow.h>
 #include <uct/ib/base/base_iface.h>
+#include <uct/ib/base/base_lock.h>
 #include <uct/ib/base/base_progress.h>
 #include <uct/ib/efa/efa_clock.h>
 
@@ -44,15 +44,12 @@ static void srd_gpu_thread_rest(srd_gpu_thread_t *thread,
     struct timespec time = {.tv_sec = 0, .tv_nsec = *nap};
 
     if (efa_clock() - began < thread->idle) {
-        *nap = SRD_GPU_NAP_MIN;
         sched_yield();
         return;
     }
     ++thread->naps;
     nanosleep(&time, NULL);
-    if (*nap < SRD_GPU_NAP_MAX) {
-        *nap *= 2;
-    }
+    *nap = efa_at_most(*nap * 2, SRD_GPU_NAP_MAX);
 }
 
 static void *srd_gpu_thread_main(void *arg)
@@ -72,6 +69,7 @@ static void *srd_gpu_thread_main(void *arg)
         if (count > 0) {
             empty = 0;
             began = 0;
+            nap   = SRD_GPU_NAP_MIN;
         } else if (++empty % SRD_GPU_LOOKS == 0) {
             began = (began == 0) ? efa_clock() : began;
             srd_gpu_thread_rest(&iface->thread, began, &nap);
@@ -340,17 +338,7 @@ static void srd_gpu_thread_ep_destroy(uct_ep_h ep)
 }
 
 #define SRD_GPU_LOCKED(_name, _params, _iface, _call) \
-    ucs_status_t _name _params \
-    { \
-        srd_gpu_iface_t *locked = _iface; \
-        ucs_status_t     status; \
-        \
-        srd_gpu_lock(locked); \
-        base_flow_clock(&locked->super); \
-        status = _call; \
-        srd_gpu_unlock(locked); \
-        return status; \
-    }
+    BASE_LOCKED_CALL(srd_gpu, ucs_status_t, _name, _params, _iface, _call)
 
 static SRD_GPU_LOCKED(srd_gpu_ep_fence, (uct_ep_h ep, unsigned flags),
                       srd_gpu_iface_of(ep), base_iface_ops.ep_fence(ep, flags))
@@ -394,12 +382,7 @@ void srd_gpu_thread_ops(uct_iface_ops_t *ops)
 void srd_gpu_thread_init(srd_gpu_iface_t *iface,
                          const uct_iface_params_t *params, double idle)
 {
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&iface->thread.mutex, &attr);
-    pthread_mutexattr_destroy(&attr);
+    base_lock_init(&iface->thread.mutex);
     iface->thread.idle = idle * 1e9;
     if (params->field_mask & UCT_IFACE_PARAM_FIELD_ERR_HANDLER) {
         iface->thread.on_error = params->err_handler;

@@ -7,6 +7,7 @@
 #include <uct/ib/base/base_checked.h>
 #include <uct/ib/base/base_counters.h>
 #include <uct/ib/base/base_address.h>
+#include <uct/ib/base/base_lock.h>
 #include <uct/ib/base/base_vfs.h>
 #include <uct/ib/efa/efa_trial.h>
 
@@ -87,7 +88,7 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
         return status;
     }
     iface = (ud_iface_t*)base;
-    ud_lock_init(iface);
+    base_lock_init(&iface->mutex);
     base_checked_ops(base);
     ud_timer_start(iface, ud.timer);
     *iface_p = (uct_iface_h)iface;

@@ -3,7 +3,7 @@
 #include "ud_timer.h"
 
 #include <uct/ib/base/base_ep.h>
-#include <uct/ib/base/base_flow.h>
+#include <uct/ib/base/base_lock.h>
 #include <uct/ib/base/base_ops.h>
 #include <uct/ib/base/base_pending.h>
 #include <uct/ib/base/base_progress.h>
@@ -13,33 +13,12 @@ static ud_iface_t *ud_ep_iface(uct_ep_h tl_ep)
     return (ud_iface_t*)base_ep_iface((base_ep_t*)tl_ep);
 }
 
-void ud_lock_init(ud_iface_t *iface)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&iface->mutex, &attr);
-    pthread_mutexattr_destroy(&attr);
-}
-
 #define UD_IFACE_OF_ep(_ep)       ud_ep_iface(_ep)
 #define UD_IFACE_OF_iface(_iface) ((ud_iface_t*)(_iface))
 
-/* Defines ud_NAME: `_call` under the lock, by a clock that was just read: the
- * core measures round trips. */
+/* Defines ud_NAME: `_call` under the lock. */
 #define UD_LOCKED_CALL(_returns, _name, _params, _iface, _call) \
-    static _returns ud_##_name _params \
-    { \
-        ud_iface_t *ud_iface = _iface; \
-        _returns    ud_result; \
-        \
-        ud_lock(ud_iface); \
-        base_flow_clock(&ud_iface->super); \
-        ud_result = _call; \
-        ud_unlock(ud_iface); \
-        return ud_result; \
-    }
+    static BASE_LOCKED_CALL(ud, _returns, ud_##_name, _params, _iface, _call)
 
 #define UD_LOCKED_AM(_returns, _name, _params, _args, ...) \
     UD_LOCKED_CALL(_returns, _name, _params, ud_ep_iface(ep), \

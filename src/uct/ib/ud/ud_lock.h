@@ -26,9 +26,6 @@ static inline int ud_lock_try(ud_iface_t *iface)
     return pthread_mutex_trylock(&iface->mutex) == 0;
 }
 
-/* A lock that nobody has. */
-void ud_lock_init(ud_iface_t *iface);
-
 /* UCT's operations under the lock, in place of those in `ops`. */
 void ud_lock_ops(uct_iface_ops_t *ops);
 
