@@ -131,6 +131,16 @@ device_cost() {
     done
 }
 
+# Of counters in a GPU's memory, those whose increments come together are copied
+# together: one by one the host would wait twice for each.
+device_batches_inside() {
+    export LD_LIBRARY_PATH=$1 FAKE_GPU_COPIES=$CHECK_LOG.copies
+    rm -f "$FAKE_GPU_COPIES"
+    device_pair -- --memory hd --blocks 32 --slot 8 --rounds 100
+    at_most "waits for copies" "$(sed -n 's/.* waits=//p' "$FAKE_GPU_COPIES" |
+        sort -n | tail -n 1)" $((32 * 100 * 2))
+}
+
 # A thread that finds nothing sleeps, unless it is told to poll.
 device_idle_inside() {
     export LD_LIBRARY_PATH=$1 UCX_LOG_LEVEL=info
@@ -175,6 +185,7 @@ device_api() {
     check device_hostile 60 device_in sid device_hostile_inside
     check device_killed 60 device_in sid device_killed_inside
     check device_cost 90 device_cost
+    check device_batches 60 device_in sid device_batches_inside
     check device_idle 60 device_in sid device_idle_inside
     check device_unused 60 device_in sid device_unused_inside
 }

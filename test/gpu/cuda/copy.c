@@ -1,17 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies, and the streams and events that order them. A copy is done when the
- * call returns; its event tells so only when it is asked for the second time,
- * as no program may count on a copy that was just given to a stream.
+ * Copies, and the streams and events that order them. One that was given to a
+ * stream is done when somebody asks after the stream, or puts anything else into
+ * it; an event tells so only when it is asked for the second time.
  */
 #include "gpu.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { STREAM_COPIES = 64 };
+
 struct gpu_stream {
-    int unused;
+    struct gpu_stream *next; /* of all of them */
+    pthread_mutex_t mutex;
+    unsigned        count;
+    struct {
+        CUdeviceptr dst, src;
+        size_t      size;
+    } copies[STREAM_COPIES];
 };
+
+static pthread_mutex_t streams_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct gpu_stream *streams;
+
+static CUresult stream_run_locked(CUstream stream)
+{
+    CUresult ret = CUDA_SUCCESS, one;
+    unsigned i;
+
+    for (i = 0; i < stream->count; ++i) {
+        one = gpu_copy(stream->copies[i].dst, stream->copies[i].src,
+                       stream->copies[i].size);
+        ret = (ret == CUDA_SUCCESS) ? one : ret;
+    }
+    stream->count = 0;
+    return ret;
+}
+
+static CUresult stream_run(CUstream stream)
+{
+    CUresult ret = CUDA_SUCCESS;
+
+    if (stream != NULL) {
+        pthread_mutex_lock(&stream->mutex);
+        ret = stream_run_locked(stream);
+        pthread_mutex_unlock(&stream->mutex);
+    }
+    return ret;
+}
+
+static CUresult stream_copy(CUdeviceptr dst, CUdeviceptr src, size_t size,
+                            CUstream stream)
+{
+    CUresult ret = CUDA_SUCCESS;
+
+    if (stream == NULL) {
+        return gpu_copy(dst, src, size);
+    }
+    pthread_mutex_lock(&stream->mutex);
+    if (stream->count == STREAM_COPIES) {
+        ret = stream_run_locked(stream);
+    }
+    stream->copies[stream->count].dst    = dst;
+    stream->copies[stream->count].src    = src;
+    stream->copies[stream->count++].size = size;
+    pthread_mutex_unlock(&stream->mutex);
+    return ret;
+}
 
 struct gpu_event {
     int asked;
@@ -25,8 +82,7 @@ struct gpu_event {
     GPU_EXPORT CUresult _name##Async##_version(_dst dst, _src src, \
                                                size_t size, CUstream stream) \
     { \
-        (void)stream; \
-        return gpu_copy((uintptr_t)dst, (uintptr_t)src, size); \
+        return stream_copy((uintptr_t)dst, (uintptr_t)src, size, stream); \
     }
 
 GPU_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr)
@@ -49,6 +105,7 @@ GPU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value,
 GPU_EXPORT CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
                                     size_t count, CUstream stream)
 {
+    (void)stream_run(stream);
     return cuMemsetD8_v2(dst, value, count);
 }
 
@@ -58,23 +115,62 @@ GPU_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
         return CUDA_ERROR_INVALID_CONTEXT;
     }
     *stream = calloc(1, sizeof(**stream));
-    return (*stream == NULL) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+    if (*stream == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_init(&(*stream)->mutex, NULL);
+    pthread_mutex_lock(&streams_mutex);
+    (*stream)->next = streams;
+    streams         = *stream;
+    pthread_mutex_unlock(&streams_mutex);
+    return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 {
-    free(stream);
+    struct gpu_stream **link;
+
+    (void)stream_run(stream);
+    pthread_mutex_lock(&streams_mutex);
+    for (link = &streams; (*link != NULL) && (*link != stream);
+         link = &(*link)->next) {
+    }
+    if (*link != NULL) {
+        *link = stream->next;
+        free(stream);
+    }
+    pthread_mutex_unlock(&streams_mutex);
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
-    return CUDA_SUCCESS;
+    CUresult ret = stream_run(stream);
+
+    gpu_count_wait();
+    return ret;
+}
+
+GPU_EXPORT CUresult cuCtxSynchronize(void)
+{
+    struct gpu_stream *stream;
+    CUresult           ret = CUDA_SUCCESS, one;
+
+    if (gpu_current() < 0) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    pthread_mutex_lock(&streams_mutex);
+    for (stream = streams; stream != NULL; stream = stream->next) {
+        one = stream_run(stream);
+        ret = (ret == CUDA_SUCCESS) ? one : ret;
+    }
+    pthread_mutex_unlock(&streams_mutex);
+    return ret;
 }
 
 GPU_EXPORT CUresult cuStreamQuery(CUstream stream)
 {
-    return CUDA_SUCCESS;
+    return stream_run(stream);
 }
 
 GPU_EXPORT CUresult
@@ -82,7 +178,7 @@ cuStreamAddCallback(CUstream stream,
                     void (*call)(CUstream stream, CUresult status, void *arg),
                     void *arg, unsigned flags)
 {
-    call(stream, CUDA_SUCCESS, arg);
+    call(stream, stream_run(stream), arg);
     return CUDA_SUCCESS;
 }
 
@@ -110,7 +206,7 @@ GPU_EXPORT CUresult cuEventDestroy_v2(CUevent event)
 GPU_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     event->asked = 0;
-    return CUDA_SUCCESS;
+    return stream_run(stream);
 }
 
 GPU_EXPORT CUresult cuEventQuery(CUevent event)

@@ -29,6 +29,7 @@ extern CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value,
 extern CUresult cuStreamCreate(CUstream *stream, unsigned flags);
 extern CUresult cuStreamDestroy_v2(CUstream stream);
 extern CUresult cuStreamSynchronize(CUstream stream);
+extern CUresult cuCtxSynchronize(void);
 extern CUresult cuEventCreate(CUevent *event, unsigned flags);
 extern CUresult cuEventDestroy_v2(CUevent event);
 extern CUresult cuEventRecord(CUevent event, CUstream stream);
@@ -80,7 +81,7 @@ GPU_EXPORT cudaError_t cudaGetDeviceCount(int *count)
     return ret ? ret : cuDeviceGetCount(count);
 }
 
-RUNTIME(cudaDeviceSynchronize, (void), CUDA_SUCCESS)
+RUNTIME(cudaDeviceSynchronize, (void), cuCtxSynchronize())
 
 GPU_EXPORT cudaError_t cudaMalloc(void **ptr, size_t size)
 {

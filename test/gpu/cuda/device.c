@@ -355,8 +355,3 @@ GPU_EXPORT CUresult cuCtxGetFlags(unsigned *flags)
     *flags = 0;
     return (gpu_current() < 0) ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
-
-GPU_EXPORT CUresult cuCtxSynchronize(void)
-{
-    return (gpu_current() < 0) ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
-}

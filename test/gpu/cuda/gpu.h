@@ -116,9 +116,11 @@ CUresult gpu_open_foreign(const struct gpu_part *part, int device,
 void *gpu_reach(CUdeviceptr ptr, size_t size);
 
 /* Bytes copied, over the process's life, by kind: to the device, from it,
- * between devices. FAKE_GPU_COPIES=FILE gets them at exit. */
+ * between devices; and how often somebody waited for a stream.
+ * FAKE_GPU_COPIES=FILE gets them at exit. */
 enum { GPU_COPY_HTOD, GPU_COPY_DTOH, GPU_COPY_DTOD, GPU_COPY_KINDS };
 void gpu_count_copy(CUdeviceptr dst, CUdeviceptr src, size_t size);
+void gpu_count_wait(void);
 
 /* The device of the calling thread's context; -1: it has none. */
 int gpu_current(void);
@@ -126,7 +128,7 @@ int gpu_current(void);
 /* A device's only context, the primary one. */
 CUcontext gpu_context_of(int device);
 
-/* Copies at once, whatever the stream: right away is a legal time. */
+/* Copies at once. */
 CUresult gpu_copy(CUdeviceptr dst, CUdeviceptr src, size_t size);
 
 #endif

@@ -396,6 +396,13 @@ void *gpu_reach(CUdeviceptr ptr, size_t size)
     return at;
 }
 
+static _Atomic unsigned long gpu_waits;
+
+void gpu_count_wait(void)
+{
+    atomic_fetch_add(&gpu_waits, 1);
+}
+
 /* The kinds by name, for the tests. */
 static void gpu_copies_tell(void)
 {
@@ -403,10 +410,11 @@ static void gpu_copies_tell(void)
     FILE *out        = (file != NULL) ? fopen(file, "a") : NULL;
 
     if (out != NULL) {
-        fprintf(out, "pid=%d htod=%llu dtoh=%llu dtod=%llu\n", (int)getpid(),
+        fprintf(out, "pid=%d htod=%llu dtoh=%llu dtod=%llu waits=%lu\n",
+                (int)getpid(),
                 (unsigned long long)gpu_copied[GPU_COPY_HTOD],
                 (unsigned long long)gpu_copied[GPU_COPY_DTOH],
-                (unsigned long long)gpu_copied[GPU_COPY_DTOD]);
+                (unsigned long long)gpu_copied[GPU_COPY_DTOD], gpu_waits);
         fclose(out);
     }
 }

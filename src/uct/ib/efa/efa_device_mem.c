@@ -63,27 +63,20 @@ efa_device_mem_search(const efa_md_t *md, uint32_t rkey, uint64_t address,
     return NULL;
 }
 
-int efa_device_mem_get(efa_md_t *md, efa_device_mem_cache_t *cache,
-                       uint32_t rkey, uint64_t address, size_t length,
-                       int *is_host_p)
+int efa_device_mem_find(const efa_md_t *md, efa_device_mem_cache_t *cache,
+                        uint32_t rkey, uint64_t address, size_t length,
+                        int *is_host_p)
 {
     const efa_memh_t **memh;
 
     memh = &cache->memhs[rkey % (sizeof(cache->memhs) / sizeof(*memh))];
-    pthread_mutex_lock(&md->memh_lock);
     if ((*memh == NULL) ||
         !efa_device_mem_is(*memh, md, rkey, address, length)) {
         *memh = efa_device_mem_search(md, rkey, address, length);
     }
     if (*memh == NULL) {
-        pthread_mutex_unlock(&md->memh_lock);
         return 0;
     }
     *is_host_p = (*memh)->is_host;
     return 1;
-}
-
-void efa_device_mem_put(efa_md_t *md)
-{
-    pthread_mutex_unlock(&md->memh_lock);
 }

@@ -14,14 +14,22 @@ typedef struct efa_device_mem_cache {
     const efa_memh_t *memhs[64];
 } efa_device_mem_cache_t;
 
-/*
- * Nonzero if these bytes are registered, for peers to write, with the device's
- * key `rkey`: then they stay so until efa_device_mem_put. *is_host_p: they are
- * no GPU's memory, for sure.
- */
-int efa_device_mem_get(efa_md_t *md, efa_device_mem_cache_t *cache,
-                       uint32_t rkey, uint64_t address, size_t length,
-                       int *is_host_p);
-void efa_device_mem_put(efa_md_t *md);
+/* Between the two, what is registered stays so. */
+static inline void efa_device_mem_lock(efa_md_t *md)
+{
+    pthread_mutex_lock(&md->memh_lock);
+}
+
+static inline void efa_device_mem_unlock(efa_md_t *md)
+{
+    pthread_mutex_unlock(&md->memh_lock);
+}
+
+/* Under that lock: nonzero if these bytes are registered, for peers to write,
+ * with the device's key `rkey`. *is_host_p: they are no GPU's memory, for
+ * sure. */
+int efa_device_mem_find(const efa_md_t *md, efa_device_mem_cache_t *cache,
+                        uint32_t rkey, uint64_t address, size_t length,
+                        int *is_host_p);
 
 #endif

@@ -91,6 +91,17 @@ typedef struct srd_gpu_thread {
     void               *on_error_arg;
 } srd_gpu_thread_t;
 
+/* The message of an increment: UCP has handlers of its own for lower ones. */
+#define SRD_GPU_AM_ADD (UCT_AM_ID_MAX - 1)
+
+typedef struct srd_gpu_wire {
+    uint64_t raddr; /* the short message's header */
+    uint64_t add;
+    uint32_t rkey;
+} __attribute__((packed)) srd_gpu_wire_t;
+
+#define SRD_GPU_ADDS 32 /* that wait to be applied, at most */
+
 struct srd_gpu_iface {
     base_iface_t         super;
     srd_gpu_thread_t     thread;
@@ -114,6 +125,9 @@ struct srd_gpu_iface {
     uint64_t             dropped; /* descriptors of no use */
     int                  is_counted; /* a peer's increment has come */
     efa_device_mem_cache_t counted; /* where peers increment */
+    srd_gpu_wire_t       adds[SRD_GPU_ADDS];
+    unsigned             add_count;
+    uint64_t            *add_values; /* for CUDA's copies; NULL: no such yet */
     uint64_t             refused; /* increments by peers, likewise */
 };
 
@@ -174,17 +188,9 @@ srd_gpu_peer_find(const srd_gpu_iface_t *iface, uint64_t ep_id)
 unsigned srd_gpu_progress(uct_iface_h tl_iface);
 
 /* A peer's increment arrived: the handler of active messages
- * (srd_gpu_count.c). */
+ * (srd_gpu_count.c). The second applies those that did. */
 ucs_status_t srd_gpu_count(void *arg, void *data, size_t length,
                            unsigned flags);
-
-/* The message of an increment: UCP has handlers of its own for lower ones. */
-#define SRD_GPU_AM_ADD (UCT_AM_ID_MAX - 1)
-
-typedef struct srd_gpu_wire {
-    uint64_t raddr; /* the short message's header */
-    uint64_t add;
-    uint32_t rkey;
-} __attribute__((packed)) srd_gpu_wire_t;
+void srd_gpu_count_all(srd_gpu_iface_t *iface);
 
 #endif

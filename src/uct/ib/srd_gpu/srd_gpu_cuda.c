@@ -152,58 +152,77 @@ void srd_gpu_cuda_host_free(void *memory)
     (void)srd_gpu_cuda_get()->host_free(memory);
 }
 
-int srd_gpu_cuda_is_device(const void *address)
+int srd_gpu_cuda_device_of(uint64_t address)
 {
     const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
     unsigned              type   = 0;
+    int                   device = -1;
 
-    return (driver != NULL) &&
-           (driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE,
-                                      (uintptr_t)address) == 0) &&
-           (type == CUDA_MEMORYTYPE_DEVICE);
+    if ((driver == NULL) ||
+        (driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE, address) !=
+         0) || (type != CUDA_MEMORYTYPE_DEVICE) ||
+        (driver->pointer_attribute(&device, CUDA_POINTER_DEVICE, address) !=
+         0)) {
+        return -1;
+    }
+    return device;
 }
 
-static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, uint64_t to,
-                             uint64_t from, void *stream)
+/* The one before of the same counter; -1: none. */
+static int
+srd_gpu_cuda_add_before(const srd_gpu_cuda_add_t *adds, unsigned i)
 {
-    int err = driver->copy(to, from, sizeof(uint64_t), stream);
+    int before = (int)i - 1;
 
+    while ((before >= 0) && (adds[before].address != adds[i].address)) {
+        --before;
+    }
+    return before;
+}
+
+/* Reads each counter once, and writes what it is after each of them. */
+static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, void *stream,
+                             const srd_gpu_cuda_add_t *adds, unsigned count,
+                             uint64_t *values)
+{
+    unsigned i;
+    int      err = 0, before;
+
+    for (i = 0; (err == 0) && (i < count); ++i) {
+        if (srd_gpu_cuda_add_before(adds, i) < 0) {
+            err = driver->copy((uintptr_t)&values[i], adds[i].address,
+                               sizeof(*values), stream);
+        }
+    }
+    if (err == 0) {
+        err = driver->stream_synchronize(stream);
+    }
+    for (i = 0; (err == 0) && (i < count); ++i) {
+        before = srd_gpu_cuda_add_before(adds, i);
+        values[i] = values[(before < 0) ? (int)i : before] + adds[i].add;
+        err = driver->copy(adds[i].address, (uintptr_t)&values[i],
+                           sizeof(*values), stream);
+    }
     return (err != 0) ? err : driver->stream_synchronize(stream);
 }
 
-/* Under cuda_lock: other interfaces may have the same counter. */
-static int srd_gpu_cuda_add_locked(const srd_gpu_cuda_t *driver, int device,
-                                   uint64_t address, uint64_t add)
-{
-    uint64_t value = 0;
-    void    *context, *stream;
-    int      err = srd_gpu_cuda_enter(driver, device);
-
-    if (err != 0) {
-        return err;
-    }
-    stream = cuda_devices[device].stream;
-    err    = srd_gpu_cuda_copy(driver, (uintptr_t)&value, address, stream);
-    if (err == 0) {
-        value += add;
-        err    = srd_gpu_cuda_copy(driver, address, (uintptr_t)&value, stream);
-    }
-    (void)driver->ctx_pop(&context);
-    return err;
-}
-
-int srd_gpu_cuda_add(uint64_t address, uint64_t add)
+int srd_gpu_cuda_add(int device, const srd_gpu_cuda_add_t *adds,
+                     unsigned count, uint64_t *values)
 {
     const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-    int                   device = -1, err;
+    void                 *context;
+    int                   err;
 
-    if ((driver == NULL) ||
-        (driver->pointer_attribute(&device, CUDA_POINTER_DEVICE, address) !=
-         0) || ((unsigned)device >= CUDA_DEVICES)) {
+    if (device >= CUDA_DEVICES) {
         return -1;
     }
-    pthread_mutex_lock(&cuda_lock);
-    err = srd_gpu_cuda_add_locked(driver, device, address, add);
+    pthread_mutex_lock(&cuda_lock); /* others may have the same counter */
+    err = srd_gpu_cuda_enter(driver, device);
+    if (err == 0) {
+        err = srd_gpu_cuda_copy(driver, cuda_devices[device].stream, adds,
+                                count, values);
+        (void)driver->ctx_pop(&context);
+    }
     pthread_mutex_unlock(&cuda_lock);
     return err;
 }

@@ -19,12 +19,20 @@ int srd_gpu_cuda_is_used(void);
 int  srd_gpu_cuda_host_alloc(void **memory_p, size_t size);
 void srd_gpu_cuda_host_free(void *memory);
 
-/* Is it memory of a device? */
-int srd_gpu_cuda_is_device(const void *address);
+/* The device whose memory that is; -1: none's. */
+int srd_gpu_cuda_device_of(uint64_t address);
 
-/* Adds to a counter in a device's memory; kernels may run, and wait for it. (It
- * reads and writes: of a kernel's own write to the counter meanwhile, and the
- * increment, one may be lost.) */
-int srd_gpu_cuda_add(uint64_t address, uint64_t add);
+typedef struct srd_gpu_cuda_add {
+    uint64_t address, add;
+} srd_gpu_cuda_add_t;
+
+/* Adds to counters in the device's memory, one after the other as kernels see
+ * it, which may run and wait for them. It copies them to `values`, of `count`,
+ * in memory of srd_gpu_cuda_host_alloc, and back: of a kernel's own write to a
+ * counter meanwhile, and the increment, one may be lost. (A kernel of ours would
+ * add atomically, and might wait for ever for those of the program, which wait
+ * for it.) */
+int srd_gpu_cuda_add(int device, const srd_gpu_cuda_add_t *adds,
+                     unsigned count, uint64_t *values);
 
 #endif

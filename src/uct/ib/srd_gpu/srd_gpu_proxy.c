@@ -298,5 +298,8 @@ unsigned srd_gpu_progress(uct_iface_h tl_iface)
     srd_gpu_iface_t *iface = (srd_gpu_iface_t*)tl_iface;
     unsigned         count = base_progress_any(tl_iface);
 
+    if (iface->add_count > 0) {
+        srd_gpu_count_all(iface);
+    }
     return (iface->d2p == NULL) ? count : count + srd_gpu_proxy_run(iface);
 }
