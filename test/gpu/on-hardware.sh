@@ -11,7 +11,9 @@
 #
 # UCX is the one that the loader finds (LD_LIBRARY_PATH), 1.16 or newer, with its
 # CUDA modules; GPU_LARGE is the largest message in bytes, GPU_REUSE the rounds of
-# reuse, GPU_COUNT how many GPUs are tried (all of nvidia-smi's).
+# reuse, GPU_COUNT how many GPUs are tried (all of nvidia-smi's). NIXL_EP is the
+# folder of elastic.py in NIXL's source, whose kernels put and count, to be run with
+# the nixl_ep that python3 imports.
 # Status: 0, or 1 if a byte was wrong, a program failed, or UCX copied what the EFA
 # can read.
 set -u
@@ -168,6 +170,52 @@ if perftest -t tag_lat -s 8 -n 10 -m cuda,cuda; then
 else
     say "no ucx_perftest that goes with this UCX and CUDA: no latency, no bandwidth"
     grep . "$logs/client" | tail -n 1
+fi
+# kernels NAME COMMAND...: it runs, and its kernels' puts were written by RDMA.
+kernels() {
+    local name=$1 before
+    shift
+    say "$name"
+    before=$(written)
+    "$@" >"$logs/kernels" 2>&1 || wrong "$name"
+    tail -n 2 "$logs/kernels"
+    [ "$(written)" -gt "$before" ] || wrong "$name: nothing was written by RDMA"
+}
+
+written() {
+    cat /sys/class/infiniband/*/ports/1/hw_counters/rdma_write_bytes |
+        awk '{ sum += $1 } END { printf "%.0f", sum }'
+}
+
+device_perftest() {
+    UCX_TLS=$UCX_TLS,srd_gpu UCX_RESOLVE_REMOTE_EP_ID=y perftest -m cuda -a cuda:0 "$@"
+    local status=$?
+    cat "$logs/client"
+    return $status
+}
+
+# The ranks are told not to use NVLink, so all of it goes by UCX.
+nixl_ep() {
+    echo '[[0, 1]]' >"$logs/plan.json"
+    (cd "$NIXL_EP" && UCX_TLS=^cuda_ipc,sm timeout 600 "$build/bin/srdrun" python3 \
+        elastic.py --plan "$logs/plan.json" --num-processes 2 --disable-ll-nvlink)
+}
+
+if [ $emulated = yes ]; then
+    say "kernels that put and count: not tried, for the emulated EFA reaches no GPU"
+else
+    if ucx_perftest -h 2>&1 | grep -q '^ *-a <send-device'; then
+        for measure in "ucp_put_lat -s 8 -n 10000" "ucp_put_bw -s 1024 -n 10000" \
+            "ucp_put_bw -s 1024 -n 10000 -T 32" "ucp_put_lat -s 1024 -n 10000 -T 32 -L warp"; do
+            # shellcheck disable=SC2086
+            kernels "ucx_perftest -a cuda:0 -t $measure" device_perftest -t $measure
+        done
+    else
+        say "no ucx_perftest with kernels (UCX 1.22 or newer, built with CUDA)"
+    fi
+    if [ -n "${NIXL_EP-}" ]; then
+        kernels "NIXL EP, two ranks" nixl_ep
+    fi
 fi
 say "$([ $failed = 0 ] && echo all right || echo something failed)"
 exit $failed
