@@ -9,7 +9,8 @@
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.
 # Studies: ratios host sizes instructions floors instructions_direct
-# floors_direct intree intree_floors cpu peers. Files go to BUILD_DIR/bench/results.
+# floors_direct intree intree_floors cpu peers kernels. Files go to
+# BUILD_DIR/bench/results.
 set -u
 program=run.sh
 top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1

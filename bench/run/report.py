@@ -157,6 +157,11 @@ def peers_text(found):
             for window in cpu.OUTSTANDING]] for endpoints in cpu.ENDPOINTS])
 
 
+def kernels_text(found):
+    return table("Operations of a GPU's kernels, srd_gpu directly",
+                 ["", "each"], found["kernels"].items())
+
+
 PARTS = {
     "ratios": (study_text, "What the targets compare"),
     "sizes": (study_text, "By size: latency, half a round trip; one way"),
@@ -168,6 +173,7 @@ PARTS = {
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
     "peers": (peers_text,),
+    "kernels": (kernels_text,),
     "host": (study_text, "Within a host (no byte crossed the device)")}
 
 

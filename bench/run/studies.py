@@ -171,3 +171,29 @@ def instructions(bench, *options):
         raise Failed("instr.sh: " + (done.stderr.strip() or "no rows")[-100:])
     return {"rows": rows,
             "memory": re.findall(r"^memory of .*", done.stdout, re.M)}
+
+
+def kernels(bench):
+    """What operations of a GPU's kernels cost, as suite gpu counts it: {one of them:
+    what}"""
+    done = subprocess.run(
+        [os.path.join(TOP, "contrib", "test.sh"), "--in", bench.build, "gpu"],
+        env={**os.environ, "CHECKS": "^device_cost$"}, text=True,
+        capture_output=True, timeout=600, check=False)
+    found = {}
+    with open(os.path.join(bench.build, "logs", "gpu", "device_cost.log"),
+              encoding="utf-8") as log:
+        for eps, each, writes, bells in re.findall(
+                r"(\d+) endpoints: (\d+) instructions a write, (\d+) writes, "
+                r"(\d+) doorbells", log.read()):
+            found[f"a write, of {eps} endpoints, instructions"] = each
+            found[f"a write, of {eps} endpoints, doorbells"] = (
+                f"{int(bells) / int(writes):.2f}")
+        log.seek(0)
+        for bells, packets in re.findall(
+                r"one at a time: (\d+) doorbells, (\d+) packets", log.read()):
+            found["a put, its increment and the answer, doorbells"] = bells
+            found["a put, its increment and the answer, messages"] = packets
+    if done.returncode or not found:
+        raise Failed("suite gpu: " + done.stdout[-100:])
+    return found

@@ -101,8 +101,8 @@ device_killed_inside() {
 }
 
 # One descriptor, from its ring to the device's queue: so many instructions of the
-# module's, on the direct data path, of one endpoint or of 1,000; and a doorbell for
-# several.
+# module's, on the direct data path, of one endpoint or of more; and a doorbell for
+# several. (bench/run.sh reads the notes.)
 device_cost_inside() {
     export LD_LIBRARY_PATH=$1 UCX_SRD_GPU_THREAD=n
     TOOL="valgrind -q --tool=callgrind --callgrind-out-file=$CHECK_LOG.cg
@@ -114,7 +114,7 @@ device_cost_inside() {
 device_cost() {
     need callgrind_annotate
     local total writes bells eps
-    for eps in 1 1000; do
+    for eps in 1 64 1000; do
         (device_in sid device_cost_inside $eps) || exit
         total=$(callgrind_annotate --threshold=100 --auto=no "$CHECK_LOG.cg" |
             awk '/^ *[0-9,]+ \(/ && !/efasim|\.so\.[0-9].*lib\/|PROGRAM/ {
@@ -129,6 +129,15 @@ device_cost() {
         at_most "instructions" "$total" $((writes * 300)) # those in vain, too
         [ $eps -gt 1 ] || at_most "doorbells" "$bells" $((writes / 2))
     done
+    (device_in sid device_alone_inside) || exit
+    note "one at a time: $(($(stat_sum "$CHECK_LOG.stat" doorbells) / 400)) doorbells," \
+        "$(($(stat_sum "$CHECK_LOG.stat" tx_pkts) / 400)) packets"
+}
+
+# A put, an increment, and the peer's that answers it, 200 times from both ends.
+device_alone_inside() {
+    export LD_LIBRARY_PATH=$1 UCX_SRD_GPU_THREAD=n
+    device_pair -- --rounds 200 --slot 8 --puts 1 --memory hh --slots 1 --blocks 1
 }
 
 # Of counters in a GPU's memory, those whose increments come together are copied
