@@ -114,7 +114,7 @@ device_cost_inside() {
 device_cost() {
     need callgrind_annotate
     local total writes bells eps
-    for eps in 1 64 1000; do
+    for eps in 1 64 $(full && echo 4096 || echo 1000); do
         (device_in sid device_cost_inside $eps) || exit
         total=$(callgrind_annotate --threshold=100 --auto=no "$CHECK_LOG.cg" |
             awk '/^ *[0-9,]+ \(/ && !/efasim|\.so\.[0-9].*lib\/|PROGRAM/ {
