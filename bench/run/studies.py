@@ -174,7 +174,7 @@ def instructions(bench, *options):
 
 
 def kernels(bench):
-    """What operations of a GPU's kernels cost, as suite gpu counts it: {one of them:
+    """The cost of operations of a GPU's kernels, as suite gpu counts it: {one of them:
     what}"""
     done = subprocess.run(
         [os.path.join(TOP, "contrib", "test.sh"), "--in", bench.build, "gpu"],

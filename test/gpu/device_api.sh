@@ -140,8 +140,8 @@ device_alone_inside() {
     device_pair -- --rounds 200 --slot 8 --puts 1 --memory hh --slots 1 --blocks 1
 }
 
-# Of counters in a GPU's memory, those whose increments come together are copied
-# together: one by one the host would wait twice for each.
+# Counters in a GPU's memory whose increments come together are copied together: one
+# by one the host would wait twice for each.
 device_batches_inside() {
     export LD_LIBRARY_PATH=$1 FAKE_GPU_COPIES=$CHECK_LOG.copies
     rm -f "$FAKE_GPU_COPIES"
