@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers increment counters of ours, by the keys with which they may write. Those
- * of one round of progress are applied together, in their order: for
+ * Peers increment counters of ours, by the keys with which they may write.
+ * Those of one round of progress are applied together, in their order: for
  * counters in a GPU's memory the time is that of waiting for copies.
  */
 #include "srd_gpu.h"
