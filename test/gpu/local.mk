@@ -56,6 +56,8 @@ test_ucp_gpu_LDADD   = $(UCP_LIBS) -ldl
 
 check_PROGRAMS += test/ucp_device
 test_ucp_device_SOURCES = $(test_apps_common) test/gpu/ucp_device.c \
+	test/gpu/device_blocks.c test/gpu/device_blocks.h \
+	test/gpu/device_host.c test/gpu/device_host.h \
 	test/gpu/device_list.c test/gpu/device_list.h \
 	test/gpu/device.c test/gpu/device.h test/gpu/cuda/cuda_abi.h
 test_ucp_device_LDADD   = $(UCP_LIBS) -ldl
