@@ -44,8 +44,8 @@ device_pair() {
     GPU_LOG=$CHECK_LOG.pair
     # shellcheck disable=SC2086
     two_nodes --gpus 2 --device efa2 "${options[@]}" -- \
-        "$SRDRUN" "$BUILD/test/ucp_device" --port @PORT@ ${SERVER-} "$@" -- \
-        "$SRDRUN" ${TOOL-} "$BUILD/test/ucp_device" --port @PORT@ --client "$@" \
+        "$SRDRUN" "${PROGRAM:-$BUILD/test/ucp_device}" --port @PORT@ ${SERVER-} "$@" -- \
+        "$SRDRUN" ${TOOL-} "${PROGRAM:-$BUILD/test/ucp_device}" --port @PORT@ --client "$@" \
         >"$GPU_LOG" 2>&1 || { cat "$GPU_LOG"; exit 1; }
     cat "$GPU_LOG"
     [ "${GPU_TROUBLE-}" = allowed ] || gpu_no_trouble
@@ -68,6 +68,37 @@ device_episodes_inside() {
     export LD_LIBRARY_PATH=$1 UCX_KEEPALIVE_INTERVAL=inf "${@:3}"
     # shellcheck disable=SC2086
     device_pair --reorder 0.3 -- $2
+}
+
+# device_tsan OPTIONS: episodes, the module and the program built for
+# ThreadSanitizer: threads of kernels, of the proxy and of the host meet.
+device_tsan() {
+    local dir=$BUILD/tsan
+    [ -z "${SRD_SANITIZE-}" ] || skip_here "other sanitizers are on"
+    mkdir -p "$dir"
+    (cd "$dir" && { [ config.status -nt "$TEST_DIR/../configure" ] ||
+        "$TEST_DIR/../configure" -q CFLAGS='-g -O1 -fno-builtin'; } &&
+        make -j2 SANITIZE_CFLAGS=-fsanitize=thread lib/libuct_srd.so.0 bin/srdrun \
+            test/ucp_device) >"$CHECK_LOG.make" 2>&1 || {
+        tail -n 20 "$CHECK_LOG.make"
+        fail "no build for ThreadSanitizer"
+    }
+    ldd "$dir/lib/libuct_srd.so.0" | awk '/libtsan/ { print $3 }' |
+        xargs cp -uLt "$dir/lib" || fail "no libtsan"
+    device_in sid device_tsan_inside "$1"
+}
+
+# It sees no locks of UCX, so what UCX's own thread runs is left out: ud's timer, and
+# the page of srd_info --top.
+device_tsan_inside() {
+    export LD_LIBRARY_PATH=$1:$BUILD/tsan/lib UCX_EFA_TOP=n UCX_KEEPALIVE_INTERVAL=inf
+    export UCX_MEM_MMAP_HOOK_MODE=none # a thread that ends calls those hooks
+    printf 'called_from_lib:%s\n' libefasim.so libuc{p,s,t,m}.so libcuda.so.1 \
+        >"$CHECK_LOG.tsan"
+    export TSAN_OPTIONS="report_mutex_bugs=0 suppressions=$CHECK_LOG.tsan"
+    # shellcheck disable=SC2086
+    SRDRUN=$BUILD/tsan/bin/srdrun PROGRAM=$BUILD/tsan/test/ucp_device \
+        DEVICE_TLS=^cuda_ipc,sm,ud device_pair --reorder 0.3 -- $2
 }
 
 # Descriptors that no right kernel writes: they are dropped, here or at the peer, and
@@ -194,6 +225,7 @@ device_api() {
             "$episodes" UCX_SRD_GPU_DEPTH=2 UCX_SRD_GPU_CHANNELS=1 UCX_SRD_TX_QUEUE_LEN=16 \
             UCX_SRD_WINDOW=1 UCX_SRD_GPU_THREAD=$thread
     done
+    ci && check device_tsan 150 device_tsan "$episodes"
     check device_hostile 60 device_in sid device_hostile_inside
     check device_killed 60 device_in sid device_killed_inside
     check device_cost 90 device_cost

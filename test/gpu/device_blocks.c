@@ -31,7 +31,7 @@ static int kernel_post(const device_ep_t *ep, unsigned channel_id,
     channel = &ep->channels[channel_id & ep->channel_mask];
     pi      = __atomic_load_n(channel->pi, __ATOMIC_RELAXED);
     do {
-        if (pi - __atomic_load_n(channel->ci, __ATOMIC_RELAXED) >= depth) {
+        if (pi - __atomic_load_n(channel->ci, __ATOMIC_ACQUIRE) >= depth) {
             return 0;
         }
     } while (!__atomic_compare_exchange_n(channel->pi, &pi, pi + 1, 0,

@@ -48,7 +48,7 @@ typedef struct block {
     unsigned    id;
     pthread_t   thread;
     uint64_t    rounds;  /* that the block has begun */
-    uint64_t    checked; /* rounds of the peer's block that we found right */
+    _Atomic uint64_t checked; /* rounds of the peer's block that we found right */
     uint64_t    full;    /* how often its ring was */
     ep_t       *ep;      /* of this round */
     device_ep_t noise_ep; /* of its noise, if any; it may be closed */

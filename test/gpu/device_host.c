@@ -307,7 +307,7 @@ static void host_run(gpu_t *gpu)
             node_progress(&gpu->node);
         }
         for (sum = 0, i = 0; i < gpu->blocks; ++i) {
-            sum += __atomic_load_n(&gpu->block[i].checked, __ATOMIC_RELAXED);
+            sum += gpu->block[i].checked;
         }
         if (sum != last) {
             if (gpu->die && (sum >= 10 * gpu->blocks)) {

@@ -28,9 +28,10 @@ enum {
     GPU_HANDLES   = 256,      /* of memory that the program maps */
 };
 
-/* Device memory is at addresses of its own, 64 GB for each device. */
-#define GPU_VA_BASE   0x300000000000ull
-#define GPU_VA_DEVICE (64ull << 30)
+/* Device memory is at addresses of its own, which sanitizers leave to programs,
+ * and below those of programs. */
+#define GPU_VA_BASE   0x550000000000ull
+#define GPU_VA_DEVICE (32ull << 30)
 #define GPU_MEMORY    (16ull << 30) /* that a device says it has */
 
 /* Addresses that programs reserve lie behind those of all devices. */
