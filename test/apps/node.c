@@ -41,17 +41,27 @@ static void node_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
             ucs_status_string(status));
 }
 
+static void node_close_ctx(node_t *node)
+{
+    if (node->owns_ctx) {
+        ucp_cleanup(node->ctx);
+    }
+}
+
 static int node_open_worker(node_t *node, const node_params_t *params)
 {
     uint64_t features = NODE_FEATURES | params->features |
                         (params->wakeup ? UCP_FEATURE_WAKEUP : 0);
 
-    if (node_check(ucp_open(features, &node->ctx), "ucp_init")) {
+    node->ctx      = params->ctx;
+    node->owns_ctx = params->ctx == NULL;
+    if (node->owns_ctx &&
+        node_check(ucp_open(features, &node->ctx), "ucp_init")) {
         return -1;
     }
     if (node_check(ucp_open_worker(node->ctx, UCS_THREAD_MODE_SINGLE,
                                    &node->worker), "ucp_worker_create")) {
-        ucp_cleanup(node->ctx);
+        node_close_ctx(node);
         return -1;
     }
     node->wakeup_fd = -1;
@@ -121,7 +131,7 @@ int node_open(node_t *node, const node_params_t *params)
 
 err_worker:
     ucp_worker_destroy(node->worker);
-    ucp_cleanup(node->ctx);
+    node_close_ctx(node);
 err_fd:
     close(node->fd);
     return -1;
@@ -164,7 +174,7 @@ int node_close(node_t *node)
     /* The peer may still be closing: its goodbye needs our progress. */
     ret = node_barrier(node) || ret;
     ucp_worker_destroy(node->worker);
-    ucp_cleanup(node->ctx);
+    node_close_ctx(node);
     close(node->fd);
     return ret ? -1 : 0;
 }

@@ -19,6 +19,7 @@ typedef struct node_params {
     int      sockaddr; /* connect by socket address; as with peer_err */
     int      wakeup;   /* sleep on the worker's descriptor instead of polling */
     uint64_t features; /* of UCP, beside those that every test has */
+    ucp_context_h ctx; /* NULL: one of its own, which has the features */
     int      timeout;  /* seconds without progress until the watchdog ends us */
     void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
     void     *err_arg; /* for err_cb; NULL err_cb: an error fails the test */
@@ -26,6 +27,7 @@ typedef struct node_params {
 
 typedef struct node {
     ucp_context_h ctx;
+    int           owns_ctx;
     ucp_worker_h  worker;
     ucp_ep_h      ep;
     int           fd;        /* out-of-band socket */

@@ -70,8 +70,14 @@ device_episodes_inside() {
     device_pair --reorder 0.3 -- $2
 }
 
+# Two workers in a process, of one context or of two, with a proxy each; one of them
+# comes and goes.
+device_two_inside() {
+    device_episodes_inside "$1" "$2 --other-port $(random_port)" "${@:3}"
+}
+
 # device_tsan OPTIONS: episodes, the module and the program built for
-# ThreadSanitizer: threads of kernels, of the proxy and of the host meet.
+# ThreadSanitizer: threads of kernels, of proxies and of hosts meet.
 device_tsan() {
     local dir=$BUILD/tsan
     [ -z "${SRD_SANITIZE-}" ] || skip_here "other sanitizers are on"
@@ -93,12 +99,13 @@ device_tsan() {
 device_tsan_inside() {
     export LD_LIBRARY_PATH=$1:$BUILD/tsan/lib UCX_EFA_TOP=n UCX_KEEPALIVE_INTERVAL=inf
     export UCX_MEM_MMAP_HOOK_MODE=none # a thread that ends calls those hooks
-    printf 'called_from_lib:%s\n' libefasim.so libuc{p,s,t,m}.so libcuda.so.1 \
-        >"$CHECK_LOG.tsan"
+    printf '%s\n' called_from_lib:lib{efasim,ucp,ucs,uct,ucm,cuda}.so \
+        race:watchdog_ >"$CHECK_LOG.tsan"
     export TSAN_OPTIONS="report_mutex_bugs=0 suppressions=$CHECK_LOG.tsan"
     # shellcheck disable=SC2086
     SRDRUN=$BUILD/tsan/bin/srdrun PROGRAM=$BUILD/tsan/test/ucp_device \
-        DEVICE_TLS=^cuda_ipc,sm,ud device_pair --reorder 0.3 -- $2
+        DEVICE_TLS=^cuda_ipc,sm,ud device_pair --reorder 0.3 -- $2 \
+        --other-port "$(random_port)"
 }
 
 # Descriptors that no right kernel writes: they are dropped, here or at the peer, and
@@ -225,6 +232,7 @@ device_api() {
             "$episodes" UCX_SRD_GPU_DEPTH=2 UCX_SRD_GPU_CHANNELS=1 UCX_SRD_TX_QUEUE_LEN=16 \
             UCX_SRD_WINDOW=1 UCX_SRD_GPU_THREAD=$thread
     done
+    check device_two 120 device_in sid device_two_inside "$episodes"
     ci && check device_tsan 150 device_tsan "$episodes"
     check device_hostile 60 device_in sid device_hostile_inside
     check device_killed 60 device_in sid device_killed_inside

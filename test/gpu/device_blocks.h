@@ -17,6 +17,7 @@
 #include <pthread.h>
 
 #define BLOCKS_MAX 32
+#define EPISODE_EPS 6 /* at most */
 #define NOISE_SIZE 4096 /* bytes of a block's */
 
 typedef struct shared { /* one buffer, for the peer's writes or our own reads */

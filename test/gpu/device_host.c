@@ -228,8 +228,10 @@ int host_open(gpu_t *gpu, const node_params_t *params)
     ucp_address_t *mine;
     size_t         length;
     int            ret;
-    static uint8_t sent[sizeof(((noise_t*)0)->sent)];
+    uint8_t        sent[sizeof(((noise_t*)0)->sent)];
 
+    gpu->eps_open  = 1;
+    gpu->eps       = calloc(gpu->ep_count + EPISODE_EPS, sizeof(*gpu->eps));
     ours.peer_err |= gpu->killed || (gpu->episodes > 0);
     ours.err_cb    = on_error;
     ours.err_arg   = gpu;
@@ -352,11 +354,12 @@ int blocks_run(gpu_t *gpu)
 
 int host_close(gpu_t *gpu)
 {
-    free(gpu->address);
     if (host_eps_shrink(gpu, 1) ||
         ((gpu->episodes > 0) && (node_barrier(&gpu->node) ||
                                  shared_close(gpu, &gpu->noise)))) {
         return -1;
     }
+    free(gpu->address);
+    free(gpu->eps);
     return node_close(&gpu->node);
 }

@@ -14,7 +14,6 @@
 #define FEATURE_DEVICE (1ul << 8) /* UCP_FEATURE_DEVICE */
 
 #define EPISODE_BYTES (2ul << 20) /* of each buffer, and about so many put */
-#define EPISODE_EPS   6
 
 /* ------------------------------------------------------------ episodes */
 
@@ -45,7 +44,7 @@ static void episode_draw(gpu_t *gpu)
 /* No more noise came than went, and not a byte that is none of it. */
 static int noise_check(gpu_t *gpu)
 {
-    static noise_t  noise;
+    noise_t         noise;
     uint64_t        mine = gpu->noises;
     void           *theirs;
     const uint8_t  *sent = noise.sent[0], *got = noise.got[0];
@@ -86,6 +85,73 @@ static int episodes_run(gpu_t *gpu)
     return 0;
 }
 
+/* ------------------------------------------------------------ another one */
+
+#define OTHER_LIVES 5
+
+/* A worker beside the first, with a thread and a peer of its own, and by turns a
+ * context of its own, or the first one's. It comes and goes. */
+typedef struct other {
+    gpu_t         gpu;
+    node_params_t params;
+    ucp_context_h shared;
+    pthread_t     thread;
+} other_t;
+
+static void *other_main(void *arg)
+{
+    other_t *other = arg;
+    gpu_t    first = other->gpu;
+    unsigned i;
+
+    first.episodes = 1 + first.episodes / OTHER_LIVES;
+    for (i = 0; i < OTHER_LIVES; ++i) {
+        other->gpu         = first;
+        other->gpu.seed   += 1000000 + i * first.episodes;
+        other->params.ctx  = (i % 2) ? other->shared : NULL;
+        if (host_open(&other->gpu, &other->params) ||
+            episodes_run(&other->gpu) || host_close(&other->gpu)) {
+            exit(1);
+        }
+    }
+    return NULL;
+}
+
+/* A context whose workers are of several threads. */
+static int other_context(ucp_context_h *ctx)
+{
+    const ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES |
+                      UCP_PARAM_FIELD_MT_WORKERS_SHARED,
+        .features   = FEATURE_DEVICE | UCP_FEATURE_RMA,
+        .mt_workers_shared = 1
+    };
+
+    return (ucp_init(&params, NULL, ctx) == UCS_OK) ? 0 : -1;
+}
+
+static int two_run(gpu_t *gpu, node_params_t *params, unsigned other_port)
+{
+    static other_t other;
+    int            ret;
+
+    if (other_context(&other.shared)) {
+        return -1;
+    }
+    other.gpu         = *gpu;
+    other.params      = *params;
+    other.params.port = other_port;
+    params->ctx       = other.shared;
+    if (host_open(gpu, params) ||
+        (pthread_create(&other.thread, NULL, other_main, &other) != 0)) {
+        return -1;
+    }
+    ret = episodes_run(gpu) || host_close(gpu);
+    pthread_join(other.thread, NULL);
+    ucp_cleanup(other.shared);
+    return ret;
+}
+
 /* ------------------------------------------------------------ the program */
 
 static int device_run(gpu_t *gpu)
@@ -104,6 +170,15 @@ static int device_run(gpu_t *gpu)
     return 0;
 }
 
+static int one_run(gpu_t *gpu, const node_params_t *params)
+{
+    if (host_open(gpu, params) ||
+        ((gpu->episodes > 0) ? episodes_run(gpu) : device_run(gpu))) {
+        return -1;
+    }
+    return gpu->broken ? 0 : host_close(gpu);
+}
+
 static const char device_usage[] =
     "usage: ucp_device [--client] [OPTIONS]\n"
     "  --port N [23456]  --device N [0]  --seed N [1]  --timeout S [60]\n"
@@ -117,13 +192,15 @@ static const char device_usage[] =
     "  --eps N [1]    endpoints to the peer, which rounds take in turn\n"
     "  --episodes N   instead, each with numbers drawn from its seed: the first\n"
     "                 has --seed, the others the next ones\n"
+    "  --other-port N as many by another worker and thread, at the same time\n"
     "  --slots N [4]     --slot BYTES [65536]   --puts N [8] at most a round\n";
 
 int main(int argc, char **argv)
 {
     static gpu_t gpu     = {.memory = "dd", .blocks = 8, .slots = 4,
                             .slot = 65536, .rounds = 100, .seed = 1,
-                            .puts = 8, .ep_count = 1, .eps_open = 1};
+                            .puts = 8, .ep_count = 1};
+    unsigned     other   = 0;
     node_params_t params = {.port = 23456, .timeout = 60,
                             .features = FEATURE_DEVICE};
     const arg_t args[]   = {
@@ -143,19 +220,16 @@ int main(int argc, char **argv)
         ARG_NUMBER("puts", gpu.puts, 1, 64),
         ARG_NUMBER("eps", gpu.ep_count, 1, 100000),
         ARG_NUMBER("episodes", gpu.episodes, 1, 1000000),
+        ARG_NUMBER("other-port", other, 1, 65535),
         ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
         ARG_NUMBER("timeout", params.timeout, 1, 3600),
         {.name = NULL}
     };
 
     arg_parse(argc, argv, device_usage, args);
-    gpu.eps = calloc(gpu.ep_count + EPISODE_EPS, sizeof(*gpu.eps));
     if (gpu.killed) {
         gpu.rounds = 1u << 30;
     }
-    if (host_open(&gpu, &params) ||
-        ((gpu.episodes > 0) ? episodes_run(&gpu) : device_run(&gpu))) {
-        return 1;
-    }
-    return (!gpu.broken && host_close(&gpu)) ? 1 : 0;
+    return ((other > 0) ? two_run(&gpu, &params, other) :
+                          one_run(&gpu, &params)) ? 1 : 0;
 }

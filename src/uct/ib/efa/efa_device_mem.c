@@ -26,11 +26,11 @@ ucs_status_t efa_mem_elem_pack(ucx_md_t *super, uct_mem_h handle,
 
 /* Memory that UCP registers for a transfer of its own may be unmapped before
  * the registration ends; it asks for atomics where the program maps memory for
- * peers. */
+ * peers, if the program has atomics at all. */
 static int efa_device_mem_counts(const efa_md_t *md, unsigned flags)
 {
     return (efa_mr_access(md, flags) & IBV_ACCESS_REMOTE_WRITE) &&
-           (!(flags & UCT_MD_MEM_ACCESS_ALL) ||
+           (!(flags & UCT_MD_MEM_ACCESS_ALL) || !md->asks_atomics ||
             (flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC));
 }
 

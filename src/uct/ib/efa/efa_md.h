@@ -37,6 +37,7 @@ struct efa_md {
     efa_memh_t     *memh_free;
     size_t          segment; /* bytes of the last ones (efa_mr_priv.h), or 0 */
     void           *memh_blocks; /* linked by their first word */
+    unsigned        asks_atomics; /* a registration has, under memh_lock */
     efa_ah_table_t *ahs;
 };
 

@@ -205,7 +205,8 @@ static int efa_mr_reg_gpu(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
 static void efa_memh_count(efa_memh_t *memh, int counts)
 {
     pthread_mutex_lock(&memh->md->memh_lock);
-    memh->counts = counts;
+    memh->counts             = counts;
+    memh->md->asks_atomics  |= memh->flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC;
     pthread_mutex_unlock(&memh->md->memh_lock);
 }
 
