@@ -21,7 +21,7 @@
 
 /* Raise it with every change of the layout below, or of the lock. Fabrics of
  * different layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 16
+#define DIR_LAYOUT 17
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {

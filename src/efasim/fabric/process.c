@@ -47,16 +47,27 @@ int fabric_process_self(void)
     return fabric_process_owner ? fabric_process_owner : getpid();
 }
 
-/* Fields of /proc/PID/stat behind the command's name, which may hold spaces
- * and brackets: state is the first, the start time the 20th. The first thread's
- * file is read, which has the same two: qemu replaces a process's own
- * /proc/PID/stat by one whose start time differs by rounding, and leaves the
- * thread's alone. */
-static int process_stat(int pid, char *state, uint64_t *start_time)
+/* The field so many behind this one; NULL: there is none. */
+static const char *process_field(const char *field, unsigned count)
 {
+    for (; (field != NULL) && (count > 0); --count) {
+        field = strchr(field, ' ');
+        field = (field == NULL) ? NULL : field + 1;
+    }
+    return field;
+}
+
+/* Fields of /proc/PID/stat behind the command's name, which may hold spaces
+ * and brackets: state is the first, the start time the 20th, the address where
+ * the program's stack begins the 26th. The first thread's file is read, which
+ * has the same: qemu replaces a process's own /proc/PID/stat by one whose start
+ * time differs by rounding, and leaves the thread's alone. */
+static int process_stat(int pid, char *state, uint64_t *start)
+{
+    const char *time, *stack;
     char buf[1024], *field;
     ssize_t length;
-    int fd, i;
+    int fd;
 
     snprintf(buf, sizeof(buf), "/proc/%d/task/%d/stat", pid, pid);
     fd = open(buf, O_RDONLY | O_CLOEXEC);
@@ -78,24 +89,30 @@ static int process_stat(int pid, char *state, uint64_t *start_time)
 
     field += 2;
     *state = *field;
-    for (i = 0; i < 19; ++i) {
-        field = strchr(field, ' ');
-        if (field == NULL) {
-            return -1;
-        }
-        ++field;
+    time   = process_field(field, 19);
+    stack  = process_field(time, 6);
+    if (stack == NULL) {
+        return -1;
     }
 
-    *start_time = strtoull(field, NULL, 10);
+    *start = (strtoull(time, NULL, 10) * (FABRIC_PROCESS_EXEC + 1)) |
+             ((strtoull(stack, NULL, 10) >> 4) & FABRIC_PROCESS_EXEC);
     return 0;
 }
 
 uint64_t fabric_process_start(int pid)
 {
-    uint64_t start_time;
+    uint64_t start;
     char state;
 
-    return process_stat(pid, &state, &start_time) ? 0 : start_time;
+    return process_stat(pid, &state, &start) ? 0 : start;
+}
+
+/* Not where one of the two does not tell of the program. */
+static int process_differs(uint64_t start, uint64_t other)
+{
+    return ((start & FABRIC_PROCESS_EXEC) && (other & FABRIC_PROCESS_EXEC)) ?
+           (start != other) : !fabric_process_is_same(start, other);
 }
 
 /* Whether /proc is of this PID namespace: in another's, numbers of this one are
@@ -117,7 +134,7 @@ uint64_t fabric_process_ns(void)
                    st.st_ino : 0;
 }
 
-int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
+int fabric_process_is_alive(int pid, uint64_t start, uint64_t ns)
 {
     uint64_t own_ns = fabric_process_ns();
     uint64_t current;
@@ -127,7 +144,7 @@ int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns)
         return 1;
     }
     if ((process_stat(pid, &state, &current) != 0) ||
-        (current != start_time) || (state == 'Z') || (state == 'X')) {
+        process_differs(current, start) || (state == 'Z') || (state == 'X')) {
         return 0;
     }
     return ((state == 'T') || (state == 't')) ? SIM_ALIVE_STOPPED : 1;

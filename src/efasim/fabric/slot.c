@@ -28,7 +28,8 @@ int fabric_slot_is_own(const struct dir_slot *slot)
 {
     return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
            (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
-           (slot->start_time == fabric_process_start(slot->pid));
+           fabric_process_is_same(slot->start_time,
+                                  fabric_process_start(slot->pid));
 }
 
 /* Each process with many devices is looked for once. */
@@ -100,7 +101,8 @@ static int fabric_attach_again(struct fabric *fabric, unsigned nic)
     return 0;
 }
 
-/* Say whose the slot is; a further device's asks nobody. */
+/* Say whose the slot is; a further device's asks nobody. One without a device
+ * is for what the process executes, too. */
 static void fabric_slot_sign(const struct fabric *fabric, struct dir_slot *slot)
 {
     const struct dir_slot *like = (fabric->like < 0) ?
@@ -113,6 +115,9 @@ static void fabric_slot_sign(const struct fabric *fabric, struct dir_slot *slot)
     } else {
         slot->start_time = fabric_process_start(slot->pid);
         slot->pid_ns     = fabric_process_ns();
+    }
+    if (!slot->is_device) {
+        slot->start_time &= ~FABRIC_PROCESS_EXEC;
     }
 }
 
@@ -140,9 +145,9 @@ int fabric_attach_locked(struct fabric *fabric, unsigned nic, int is_device)
     }
 
     dir->next_slot = index + 1;
-    fabric_slot_sign(fabric, slot);
     slot->nic       = nic;
     slot->is_device = is_device;
+    fabric_slot_sign(fabric, slot);
     slot->home      = index;
     atomic_store(&slot->sleeping, DIR_AWAKE);
     memset((void*)slot->inbound, 0, sizeof(slot->inbound));

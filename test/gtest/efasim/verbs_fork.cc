@@ -240,3 +240,46 @@ TEST(fork, exec_closes_the_device)
     EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     child.kill(SIGTERM, peer.pid);
 }
+
+/* Becomes a program without the device, which cannot say that it has ended. */
+TEST(DISABLED_Role, bare_executer)
+{
+    Parent parent;
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 1000);
+    Address address    = qp.address();
+    const char *none[] = {nullptr};
+
+    address.buf  = (uintptr_t)mem.data();
+    address.rkey = mem.mr->rkey;
+    parent.put(address);
+    Address peer = parent.get<Address>();
+    ASSERT_NE(nullptr, dev.ah(peer.gid));
+    parent.put<char>('r');
+    parent.get<char>();
+    execle("/bin/sleep", "sleep", "100", nullptr, none);
+    FAIL() << strerror(errno);
+}
+
+/* The memory is another program's, perhaps another user's. */
+TEST(fork, exec_without_the_device_closes_it)
+{
+    Device dev;
+    Qp qp(dev);
+    Memory mem(dev, 1000);
+    Child child(1, "bare_executer");
+    Address peer = child.get<Address>();
+    ibv_ah *ah   = dev.ah(peer.gid);
+
+    child.put(qp.address());
+    child.get<char>();
+    ASSERT_EQ(0, qp.read(1, ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
+    ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
+    child.put<char>('e');
+    until([&] { return program_of(peer.pid) == "sleep"; });
+    usleep(20000); /* longer than the one before is believed to live */
+    ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
+    EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
+    child.kill(SIGTERM, peer.pid);
+}
