@@ -344,9 +344,10 @@ void drv_standby_start(void)
 
 void drv_standby_end(void)
 {
-    int pid = atomic_exchange(&standby.pid, 0);
+    int pid = (standby.owner == getpid()) ? atomic_exchange(&standby.pid, 0) :
+                                            0;
 
-    if ((pid > 0) && (standby.owner == getpid())) {
+    if (pid > 0) {
         standby.owner = 0;
         kill(pid, SIGKILL);
         syscall(SYS_wait4, pid, NULL, __WCLONE, NULL);
