@@ -219,8 +219,10 @@ planted_cache() {
     cp -a "$USER_HOME/mine" "$USER_HOME/loose" && chmod 1777 "$USER_HOME/mine"
     cp -a "$USER_HOME/mine" "$USER_HOME/lent" && chown 4242 "$USER_HOME/lent"
     mkdir -m 777 "$USER_HOME/deep" && mkdir -m 755 "$USER_HOME/deep/own" &&
-        cp -a "$USER_HOME/loose/ucx-efa-srd" "$USER_HOME/deep/own/" || fail "mkdir: status $?"
-    for kind in his led group home loose lent deep/own; do
+        cp -a "$USER_HOME/loose/ucx-efa-srd" "$USER_HOME/deep/own/" &&
+        cp -a "$USER_HOME/deep" "$USER_HOME/team" && chown 0:4242 "$USER_HOME/team" &&
+        chmod 2775 "$USER_HOME/team" || fail "mkdir: status $?"
+    for kind in his led group home loose lent deep/own team/own; do
         out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||

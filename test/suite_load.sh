@@ -495,6 +495,9 @@ systemwide_inside() {
     chown 0 "$his/lib" && chown 4242 "$his" || fail "chown: status $?" # he may rename it
     ! "$his/sbin/srd_systemwide" enable 2>"$out" || fail "a module in his folder is taken"
     says "another user can write to $his: " "$out"
+    chown 0:4242 "$his" && chmod 2775 "$his" || fail "chown: status $?" # his group may
+    ! "$his/sbin/srd_systemwide" enable 2>"$out" || fail "a module in his group's folder is taken"
+    says "another user can write to $his: " "$out"
     for mask in 000 077; do # for all users, and root's alone to write to
         (umask $mask && "$tool" enable) || fail "enable: status $?"
         ! find "$home/ucx-efa-srd.d" /etc/ld.so.conf.d/00-ucx-efa-srd.conf \( -perm /022 \

@@ -17,8 +17,8 @@ srd_above=$(cd "${srd_cache%/*}" 2>/dev/null && pwd -P)
 srd_loose=
 while [ "${#srd_above}" -gt 1 ]; do
     srd_above=${srd_above%/*}
-    srd_loose+=$(find "${srd_above:-/}" -prune \( -perm -002 ! -perm -1000 -o ! -user \
-        "$(stat -c %u /)" "${srd_others[@]}" \))
+    srd_loose+=$(find "${srd_above:-/}" -prune \( ! -perm -1000 \( -perm -002 -o \
+        -perm -020 "${srd_group[@]}" \) -o ! -user "$(stat -c %u /)" "${srd_others[@]}" \))
 done
 if [ -n "$srd_loose$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o \
     -perm -020 "${srd_group[@]}" -o "${srd_others[@]}" \) 2>/dev/null)" ]; then
