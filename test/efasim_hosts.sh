@@ -144,6 +144,15 @@ planted() {
     planted_while_removed "$name" "$at"
 }
 
+# listed FOLDER: a list of access lets user 4243 write there.
+listed() {
+    python3 -I -c 'import os, struct, sys
+entries = (1, 7, ~0), (2, 7, 4243), (4, 5, ~0), (16, 7, ~0), (32, 5, ~0)
+value = struct.pack("<I", 2) + b"".join(
+    struct.pack("<HHI", tag, right, number & 0xffffffff) for tag, right, number in entries)
+os.setxattr(sys.argv[1], "system.posix_acl_access", value)' "$1"
+}
+
 # planted_output KIND: what has the name of an output, in a folder where others may
 # write too, is refused in one line and stays as it was.
 planted_output() {
@@ -199,7 +208,7 @@ planted_amid() {
 # Another user has made the folder of what is kept, in a place for all, for a group, or
 # of his: nothing of it is taken, nor where a link of his leads.
 planted_cache() {
-    local kind out source
+    local kind out source lists=()
     source=$(cd "$TEST_DIR/.." && pwd -P)/contrib/ci/ucx_source.sh
     user_home
     for kind in his led mine; do
@@ -222,7 +231,10 @@ planted_cache() {
         cp -a "$USER_HOME/loose/ucx-efa-srd" "$USER_HOME/deep/own/" &&
         cp -a "$USER_HOME/deep" "$USER_HOME/team" && chown 0:4242 "$USER_HOME/team" &&
         chmod 2775 "$USER_HOME/team" || fail "mkdir: status $?"
-    for kind in his led group home loose lent deep/own team/own; do
+    mkdir -p "$USER_HOME/list/own" && cp -a "$USER_HOME/deep/own" "$USER_HOME/listed" &&
+        cp -a "$USER_HOME/deep/own/ucx-efa-srd" "$USER_HOME/list/own/" || fail "mkdir: status $?"
+    ! listed "$USER_HOME/listed" || ! listed "$USER_HOME/list" || lists=(listed list/own)
+    for kind in his led group home loose lent deep/own team/own "${lists[@]}"; do
         out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
@@ -294,8 +306,9 @@ planted_outputs() {
 }
 
 # A file of a user's stays as it is, to which another name leads in a folder of root's
-# where his group may write; or the link of somebody who in a user namespace looks like
-# root, where standard output has its name as ever.
+# where his group may write, or in his own where a list lets others; or the link of
+# somebody who in a user namespace looks like root, where standard output has its name as
+# ever.
 planted_unseen() {
     local own file inside names=(group/hardlink)
     user_home
@@ -305,6 +318,10 @@ planted_unseen() {
         chmod 2775 "$USER_HOME/group" || fail "mkdir: status $?"
     "${AS_USER[@]}" sh -c 'echo precious >"$0"' "$own/file"
     ln "$own/file" "$USER_HOME/group/hardlink"
+    "${AS_USER[@]}" mkdir "$USER_HOME/own/list" && ln "$own/file" "$own/list/hardlink"
+    if listed "$own/list"; then
+        names+=(own/list/hardlink)
+    fi
     ln -s "$own" "$USER_HOME/up" && chown -h 4243 "$USER_HOME/up"
     if "${AS_USER[@]}" unshare -U --map-current-user true 2>/dev/null; then
         inside+=(unshare -U --map-current-user) names+=(up/file)

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -162,13 +164,25 @@ int output_is_public(const char *folder)
     return (stat(folder, &st) == 0) && (st.st_mode & S_ISVTX);
 }
 
+/* Nonzero: an access control list says who may write. */
+static int output_has_list(int at)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+    return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
+}
+
 /* Nonzero: others may make a name there; those of this user's own group (which
- * many may have) count where he has not allowed it himself. */
-static int output_is_shared(const struct stat *folder)
+ * many may have) count where he has not allowed it himself. The group's right to
+ * write may be that of others in a list, which a folder gets from the one that
+ * it is made in. */
+static int output_is_shared(int at, const struct stat *folder)
 {
     return (folder->st_mode & S_IWOTH) ||
            ((folder->st_mode & S_IWGRP) && ((folder->st_gid != getegid()) ||
-                                            (folder->st_uid != geteuid()))) ||
+                                            (folder->st_uid != geteuid()) ||
+                                            output_has_list(at))) ||
            output_is_other(folder->st_uid, folder);
 }
 
@@ -216,7 +230,7 @@ static int output_last(int *at_p, const char *name, int flags, char *way,
     if ((fstat(*at_p, &folder) != 0) || (fstatfs(*at_p, &system) != 0)) {
         return 0;
     }
-    if (output_is_shared(&folder)) {
+    if (output_is_shared(*at_p, &folder)) {
         *fd_p = output_shared_file(*at_p, name, flags, &folder);
         return 0;
     }
