@@ -247,6 +247,11 @@ planted_cache() {
     # shellcheck source=contrib/ci/cache.sh
     (XDG_CACHE_HOME=$USER_HOME/mine/new && . "${source%/*}/cache.sh")
     [ -O "$USER_HOME/mine/new" ] || fail "another may still make mine/new"
+    ! "${AS_USER[@]}" ls "$USER_HOME/mine/new/ucx-efa-srd" 2>/dev/null ||
+        fail "another user may hold its locks"
+    : >"$USER_HOME/mine/ucx-efa-srd/lock"
+    ! "${AS_USER[@]}" flock -n "$USER_HOME/mine/ucx-efa-srd/lock" true 2>/dev/null ||
+        fail "another user may hold the locks of one that was there"
     for kind in cache common; do
         # shellcheck disable=SC1090
         out=$(umask 000 && . "${source%/*}/$kind.sh" && umask)

@@ -36,3 +36,6 @@ if [ -n "$srd_loose$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o \
         exit 1
     fi
 fi
+# No other user takes the locks in there, for ever, or executes programs with the setuid
+# bit of a system that nobody updates.
+{ mkdir -m 700 "$srd_cache" || chmod 700 "$srd_cache"; } 2>/dev/null || :

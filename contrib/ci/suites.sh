@@ -179,7 +179,7 @@ suites_run() {
     [ $# -gt 1 ] || at_once=1
     SRD_SLOTS=$(($(nproc) + 1))
     export SRD_SLOTS
-    mkdir -p "$build/turns"
+    mkdir -p "$build/turns" && chmod 700 "$build/turns" # no other user takes a turn
     [ $at_once = 1 ] || export SRD_TURNS=$build/turns
     trap 'kill "${!running[@]}" 2>/dev/null; wait; exit 130' INT TERM
     while [ ${#left[@]} -gt 0 ] || [ ${#running[@]} -gt 0 ]; do

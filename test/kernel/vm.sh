@@ -77,7 +77,7 @@ command -v python3 >/dev/null || skip "python3 is missing"
 
 chroot=$top/contrib/ci/chroot.sh
 store=$build/kernel
-mkdir -p "$store" || exit 1
+mkdir -p "$store" && chmod 700 "$store" || die "the build belongs to another user"
 
 # parts: the kernel and its modules, and the guest's system as an archive, once
 # for a build folder.
@@ -97,7 +97,7 @@ parts() {
         echo "$made" >"$store/made"
 }
 
-exec 9>"$store/lock" || die "the build belongs to another user"
+exec 9>"$store/lock"
 flock 9
 status=0
 parts || status=$?
