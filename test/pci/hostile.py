@@ -10,6 +10,7 @@ import fcntl
 import mmap
 import os
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -148,6 +149,14 @@ class Message(Beside):
                     self.refused(client.access(command, *where))
         self.refused(client.access(WRITE, CONFIG, 0, 64))  # more bytes than came
         self.assertTrue(client.is_served())
+
+    def test_socket_is_not_for_all(self):
+        """Who is served first is served alone."""
+        mask = os.umask(0)
+        self.addCleanup(os.umask, mask)
+        server = Server()
+        self.addCleanup(server.close)
+        self.assertFalse(os.stat(server.paths[0]).st_mode & stat.S_IWOTH)
 
     def test_path_that_is_not_ours_stays(self):
         """A file, and a socket of another user."""

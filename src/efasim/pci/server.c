@@ -28,6 +28,19 @@ static int server_path_clear(const struct pci_server *server)
            unlinkat(server->folder, server->name, 0) : -1;
 }
 
+/* Whatever the umask, not for all users: one machine at a time is served. */
+static int server_listen(const struct pci_server *server,
+                         const struct sockaddr_un *addr)
+{
+    mode_t mask = umask(0);
+    int ret;
+
+    umask(mask | S_IWOTH);
+    ret = bind(server->listen_fd, (const struct sockaddr*)addr, sizeof(*addr));
+    umask(mask);
+    return (ret != 0) ? ret : listen(server->listen_fd, 1);
+}
+
 /* In the folder that was looked at, whatever has its name by now. */
 static int server_bind(struct pci_server *server, const char *path)
 {
@@ -45,9 +58,7 @@ static int server_bind(struct pci_server *server, const char *path)
     server->listen_fd = socket(AF_UNIX,
                                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return ((server->listen_fd < 0) ||
-            (bind(server->listen_fd, (struct sockaddr*)&addr,
-                  sizeof(addr)) != 0) ||
-            (listen(server->listen_fd, 1) != 0)) ? -errno : 0;
+            (server_listen(server, &addr) != 0)) ? -errno : 0;
 }
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,
