@@ -50,6 +50,25 @@ def lines(top):
             yield f'efa_{name}_total{where} {one["counters"][name]}'
 
 
+def opened(folder):
+    """A descriptor of it; a link in its place is followed if it is root's or one's own."""
+    ours = os.path.islink(folder) and os.lstat(folder).st_uid in (0, os.geteuid())
+    return os.open(folder, os.O_DIRECTORY | (0 if ours else os.O_NOFOLLOW))
+
+
+def replace(folder, name, text):
+    """All of it at once. The folder may be another user's, who may put links there."""
+    new = name + '.new'
+    try:
+        os.unlink(new, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    with open(new, 'x', encoding='ascii',
+              opener=lambda path, flags: os.open(path, flags, 0o644, dir_fd=folder)) as file:
+        file.write(text)
+    os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
 def main(source, target):
     try:
         with open(source, encoding='ascii') as file:
@@ -57,12 +76,12 @@ def main(source, target):
     except (OSError, ValueError) as error:
         sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
                  f'--top --json {source}" or "--counters=0" writes it')
-    new = target + '.new'
-    if os.path.lexists(new):  # perhaps another user's link, whose folder it is
-        os.unlink(new)
-    with open(new, 'x', encoding='ascii') as file:
-        file.write('\n'.join(lines(top)) + '\n')
-    os.replace(new, target)
+    folder, name = os.path.split(target)
+    try:
+        replace(opened(folder or '.'), name, '\n'.join(lines(top)) + '\n')
+    except OSError as error:
+        sys.exit(f'efa_top_prom.py: cannot write {target} ({error}): name a file in a '
+                 'folder that is there, and no link of another user')
 
 
 if len(sys.argv) != 3:
