@@ -151,7 +151,7 @@ class Message(Beside):
         self.assertTrue(client.is_served())
 
     def test_socket_is_not_for_all(self):
-        """Who is served first is served alone."""
+        """One is served at a time."""
         mask = os.umask(0)
         self.addCleanup(os.umask, mask)
         server = Server()

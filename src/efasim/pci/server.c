@@ -28,7 +28,7 @@ static int server_path_clear(const struct pci_server *server)
            unlinkat(server->folder, server->name, 0) : -1;
 }
 
-/* Whatever the umask, not for all users: one machine at a time is served. */
+/* Not for all users, under any umask: one machine at a time is served. */
 static int server_listen(const struct pci_server *server,
                          const struct sockaddr_un *addr)
 {
