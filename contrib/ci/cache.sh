@@ -13,7 +13,9 @@ srd_group=(! \( -user "$(id -u)" -group "$(id -g)" \)
     ! \( -user "${SUDO_UID:-0}" -group "${SUDO_GID:-0}" \))
 # srd_listed FOLDER: a list lets others write there; the mode has their right as the group's.
 srd_listed() {
-    LC_ALL=C ls -ld "$1" 2>/dev/null | grep '^d....w...[^tT]+' || :
+    case $(LC_ALL=C ls -ld "$1" 2>/dev/null) in
+    d????w???[!tT]+*) echo "$1" ;;
+    esac
 }
 umask go-w
 mkdir -p "${srd_cache%/*}" 2>/dev/null # or another may make it, after this look

@@ -174,9 +174,9 @@ static int output_has_list(int at)
 }
 
 /* Nonzero: others may make a name there; those of this user's own group (which
- * many may have) count where he has not allowed it himself. The group's right to
- * write may be that of others in a list, which a folder gets from the one that
- * it is made in. */
+ * many may have) count where he has not allowed it himself. The group's right
+ * to write may be that of others in a list, which a folder gets from the one
+ * that it is made in. */
 static int output_is_shared(int at, const struct stat *folder)
 {
     return (folder->st_mode & S_IWOTH) ||
