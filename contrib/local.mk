@@ -91,7 +91,7 @@ dist-hook:
 uninstall-hook:
 	-for folder in "$(picturesdir)" "$(pagesdir)" "$(deploydir)" "$(examplesdir)" \
 	    "$(docdir)/contrib" "$(docdir)" "$(pyexamplesdir)" "$(packagedir)" \
-	    "$(pythondir)" "$(moddir)" "$(simdir)"; do \
+	    "$(pythondir)" "$(topdir)" "$(moddir)" "$(simdir)"; do \
 	    rmdir "$(DESTDIR)$$folder" 2>/dev/null; done
 
 .PHONY: deb portable wheel rpm
@@ -121,4 +121,4 @@ DISTCLEANFILES = configured-for
 distclean-local:
 	rm -rf clang sanitize logs deb portable
 	rm -f suite_*.log
-	-rmdir bin sbin lib/python/ucx_efa_srd/examples lib/python/ucx_efa_srd lib/python lib obj/flow obj 2>/dev/null
+	-rmdir bin sbin lib/python/ucx_efa_srd/examples lib/python/ucx_efa_srd lib/python lib/srd_top lib obj/flow obj 2>/dev/null

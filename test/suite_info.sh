@@ -531,6 +531,7 @@ suite_run() {
     ci && check top_rma 30 top_rma
     ci && check top_off 30 top_off
     ci && check top_keys 60 top_keys
+    check top_python 60 top_python
     ci && check top_limit 30 top_limit
     ci && check top_ud 30 top_ud
     at_once 1

@@ -54,8 +54,9 @@ install_uninstall() {
     (cd "$root/opt/srd" && find . ! -type d | sort)
     for file in bin/srdrun bin/srd_info bin/efasim bin/efapci sbin/srd_systemwide \
         lib/ucx/libuct_srd.so.0 lib/ucx/srd_shim.so \
-        lib/ucx/python/sitecustomize.py lib/pkgconfig/ucx-efa-srd.pc \
-        share/man/man1/srd_info.1 share/man/man7/ucx-efa-srd.7 share/doc/ucx-efa-srd/LICENSE \
+        lib/ucx/python/sitecustomize.py lib/ucx/srd_top/__main__.py \
+        lib/pkgconfig/ucx-efa-srd.pc share/man/man1/srd_info.1 \
+        share/man/man7/ucx-efa-srd.7 share/doc/ucx-efa-srd/LICENSE \
         share/bash-completion/completions/srd_info \
         lib/ucx/python/ucx_efa_srd/examples/ucxx_pingpong.py; do
         [ -e "$root/opt/srd/$file" ] || fail "$file is not installed"

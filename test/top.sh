@@ -350,6 +350,35 @@ top_places() {
     rm "$json.fifo" "$json.link"
 }
 
+# The viewer runs by the system's Python and reads its own library alone, whatever the
+# environment says. A line says what is not there: Python, or the viewer.
+top_python() {
+    local dir=$CHECK_LOG.odd said name
+    [ -x /usr/bin/python3 ] || skip_here "no /usr/bin/python3"
+    rm -rf "$dir" && mkdir -p "$dir"/{bin,lib}
+    printf '#!/bin/sh\ntouch %q\n' "$dir/ran" | tee "$dir/bin/python3" >"$dir/bin/python"
+    chmod +x "$dir"/bin/*
+    said=$dir/lib/$(/usr/bin/python3 -c 'import sys
+print("python%d.%d" % sys.version_info[:2])')
+    mkdir -p "$said"
+    for name in "${said#"$dir/"}/os" json sitecustomize usercustomize pages; do
+        echo "open('$dir/ran', 'w')" >"$dir/$name.py"
+    done
+    said=$(cd "$dir" && PATH=$dir/bin:$PATH PYTHONPATH=$dir PYTHONHOME=$dir \
+        "$BUILD/bin/srd_info" --top --json - 2>&1)
+    grep -q '"headline"' <<<"$said" || fail "with another's environment: $said"
+    [ ! -e "$dir/ran" ] || fail "it ran what the environment names"
+    cp "$BUILD/bin/srd_info" "$dir/bin/" && cp "$BUILD/lib/libuct_srd.so.0" "$dir/lib/"
+    said=$("$dir/bin/srd_info" --top --once 2>&1) && fail "without a viewer: status 0"
+    grep -q '^srd_info: --top: no srd_top beside the module' <<<"$said" || fail "$said"
+    unshare -rm true 2>/dev/null || return 0
+    # shellcheck disable=SC2016 # the inner shell's
+    said=$(unshare -rm sh -c 'for each in /usr/bin/python3 /usr/local/bin/python3; do
+        [ ! -e $each ] || mount --bind /dev/null $each; done; exec "$0" --top --once' \
+        "$BUILD/bin/srd_info" 2>&1) && fail "without Python: status 0"
+    grep -q '^srd_info: --top: there is no /usr/bin/python3: install' <<<"$said" || fail "$said"
+}
+
 # top_sleeper RANKS: a rank that sleeps is named in each of the others.
 top_sleeper() {
     local ranks=$1 sleeper=$(($1 / 2)) job stalls

@@ -20,7 +20,7 @@ DATA = ('lib/ucx/libuct_srd.so.0', 'lib/efasim/libefasim.so',
         'share/man/man1/srd_replay.1',
         'share/man/man1/efasim.1', 'share/man/man1/efapci.1',
         'share/man/man7/ucx-efa-srd.7')
-FOLDERS = ('share/doc/ucx-efa-srd', 'share/bash-completion/completions')
+FOLDERS = ('lib/ucx/srd_top', 'share/doc/ucx-efa-srd', 'share/bash-completion/completions')
 METADATA = """\
 Metadata-Version: 2.4
 Name: ucx-efa-srd

@@ -133,6 +133,18 @@ void data_path_describe(info_t *info, efa_device_t *device, char *text,
  * this process, for a shell. The status of the program. */
 int map_run(info_t *info, const char *what, unsigned ranks);
 
+/* top.c: this user's interfaces, once or until the user quits. */
+typedef struct top_args {
+    int         once;
+    const char *interval; /* seconds, as the user wrote them; NULL: one */
+    const char *json;     /* a file, replaced each time; "-": standard output;
+                             NULL: text */
+} top_args_t;
+
+/* The status of the program: 1 if there is nothing to show or the output cannot
+ * be written; 2 for a wrong argument. */
+int top_run(const info_t *info, const top_args_t *args);
+
 /* counters.c: the traffic of each EFA within @seconds; 0: since it is there.
  * The status of the program. */
 int counters_run(info_t *info, unsigned seconds);

@@ -21,6 +21,7 @@ bin_srd_info_SOURCES = \
 	src/tools/python.c \
 	src/tools/show.c \
 	src/tools/srd_info.c \
+	src/tools/top.c \
 	src/tools/selftest/limits.c \
 	src/tools/selftest/link.c src/tools/selftest/link.h \
 	src/tools/selftest/memory.c \
@@ -38,18 +39,23 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/speed.c \
 	src/tools/selftest/status.c \
 	src/tools/selftest/text.c src/tools/selftest/text.h \
-	src/tools/selftest/ucx.c \
-	src/tools/top/headline.c src/tools/top/headline.h \
-	src/tools/top/keys.c src/tools/top/keys.h \
-	src/tools/top/network.c src/tools/top/network.h \
-	src/tools/top/pages.c src/tools/top/pages.h \
-	src/tools/top/show.c src/tools/top/show.h \
-	src/tools/top/top.c src/tools/top/top.h \
-	src/tools/top/view.c src/tools/top/view.h
+	src/tools/selftest/ucx.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
 bin_srd_info_LDADD    = $(srd_info_module) $(HWLOC_LIBS) -ldl -lpthread
 bin_srd_info_DEPENDENCIES = $(srd_info_module)
+
+# The viewer of --top, which Python runs as a folder, beside the module.
+topdir   = $(moddir)/srd_top
+top_DATA = $(addprefix lib/srd_top/,__main__.py headline.py network.py pages.py show.py \
+	terminal.py view.py)
+
+lib/srd_top/%.py: $(srcdir)/src/tools/top/%.py
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)cp $< $@
+
+EXTRA_DIST += $(patsubst lib/srd_top/%,src/tools/top/%,$(top_DATA))
+CLEANFILES += $(top_DATA)
 
 # The module's objects that it has, too.
 srd_info_module = $(patsubst %,src/uct/ib/%.o,\

@@ -6,7 +6,6 @@
 #include "probe_ucx.h"
 #include "selftest/link.h"
 #include "selftest/run.h"
-#include "top/top.h"
 
 #include <command/options.h>
 #include <files/output.h>
@@ -334,13 +333,13 @@ int main(int argc, char **argv)
     if (arguments_check(&arguments, argc, argv) != 0) {
         return OPTIONS_EXIT_USAGE;
     }
+    module_find(info.module, sizeof(info.module));
     if (arguments.top) {
         arguments.view.json = arguments.json;
-        return top_run(&arguments.view);
+        return top_run(&info, &arguments.view);
     }
     info.sysroot = arguments.sysroot;
     host_stub_init(&info.host);
-    module_find(info.module, sizeof(info.module));
     info.all = arguments.all;
     if (json_open(&info.json, arguments.json) != 0) {
         return 2;

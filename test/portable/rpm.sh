@@ -20,6 +20,7 @@ rpm_contents() {
     cat "$CHECK_LOG.list"
     for name in /usr/bin/{srdrun,srd_info,efasim} /usr/sbin/srd_systemwide \
         /usr/lib64/efasim/libefasim.so /usr/lib64/ucx/{$MODULE,srd_shim.so} \
+        /usr/lib64/ucx/srd_top/__main__.py \
         /usr/lib64/ucx/python/{sitecustomize.py,ucx_efa_srd/__init__.py} \
         /usr/share/man/man1/srd_info.1 /usr/share/doc/ucx-efa-srd/LICENSE; do
         grep -qx "$name" "$CHECK_LOG.list" || fail "$name is not in it"

@@ -6,8 +6,13 @@
 #include <stdio.h>
 
 const char *const efa_network_names[EFA_NETWORK_COUNT] = {
-#define EFA_NETWORK_NAME(_name, _file) [EFA_NETWORK_##_name] = _file,
+#define EFA_NETWORK_NAME(_name, _file, _event) [EFA_NETWORK_##_name] = _file,
     EFA_NETWORK_COUNTERS(EFA_NETWORK_NAME)
+};
+
+const char *const efa_network_events[EFA_NETWORK_COUNT] = {
+#define EFA_NETWORK_EVENT(_name, _file, _event) [EFA_NETWORK_##_name] = _event,
+    EFA_NETWORK_COUNTERS(EFA_NETWORK_EVENT)
 };
 
 int efa_network_number(const char *path, uint64_t *value)
@@ -42,10 +47,6 @@ int efa_network_read(const char *device, efa_network_t *network)
 void efa_network_describe(const efa_network_t *network,
                           char text[EFA_NETWORK_TEXT])
 {
-    static const char *const words[EFA_NETWORK_COUNT] = {
-            [EFA_NETWORK_TIMEOUTS] = "time-outs",
-            [EFA_NETWORK_IMPAIRED] = "impaired connections",
-            [EFA_NETWORK_SILENT]   = "peers that did not respond"};
     const uint64_t *value = network->value;
     const char     *sign  = ", with";
     int             used;
@@ -62,7 +63,7 @@ void efa_network_describe(const efa_network_t *network,
         if (value[i] > 0) {
             used += snprintf(text + used, EFA_NETWORK_TEXT - used,
                              "%s %llu %s", sign, (unsigned long long)value[i],
-                             words[i]);
+                             efa_network_events[i]);
             sign = ",";
         }
     }

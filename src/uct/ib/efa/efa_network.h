@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #define EFA_NETWORK_COUNTERS(X) \
-    X(PACKETS, "retrans_pkts") X(BYTES, "retrans_bytes") \
-    X(TIMEOUTS, "retrans_timeout_events") \
-    X(IMPAIRED, "impaired_remote_conn_events") \
-    X(SILENT, "unresponsive_remote_events")
+    X(PACKETS, "retrans_pkts", NULL) X(BYTES, "retrans_bytes", NULL) \
+    X(TIMEOUTS, "retrans_timeout_events", "time-outs") \
+    X(IMPAIRED, "impaired_remote_conn_events", "impaired connections") \
+    X(SILENT, "unresponsive_remote_events", "peers that did not respond")
 
 enum {
-#define EFA_NETWORK_NUMBER(_name, _file) EFA_NETWORK_##_name,
+#define EFA_NETWORK_NUMBER(_name, _file, _event) EFA_NETWORK_##_name,
     EFA_NETWORK_COUNTERS(EFA_NETWORK_NUMBER)
     EFA_NETWORK_COUNT
 };
@@ -30,8 +30,9 @@ enum {
     EFA_NETWORK_TEXT = 256
 };
 
-/* The names of the counters' files. */
+/* The names of the counters' files, and words for those of events. */
 extern const char *const efa_network_names[EFA_NETWORK_COUNT];
+extern const char *const efa_network_events[EFA_NETWORK_COUNT];
 
 /* A file of one number. 0; or -1: it is not there, or holds none. */
 int efa_network_number(const char *path, uint64_t *value);
