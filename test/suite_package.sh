@@ -71,6 +71,7 @@ install_uninstall() {
     module=$("$root/opt/srd/bin/srdrun" --print-path) || fail "srdrun"
     [ "$(readlink -f "$module")" = "$root/opt/srd/lib/ucx/libuct_srd.so.0" ] ||
         fail "srdrun takes $module"
+    "$root/opt/srd/bin/srd_info" --top --json - | grep '"headline"' || fail "srd_info --top"
     if [ -z "${SRD_SANITIZE-}" ]; then
         env OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any \
             "$root/opt/srd/bin/efasim" run --fabric "t$$" -- \

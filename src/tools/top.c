@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * srd_info --top: starts the viewer, which is a program in Python (top/). It gets
- * as JSON, by a pipe, all that is known here alone: the page's layout, the names
- * of what the page has by number, and the arguments.
+ * srd_info --top: starts the viewer, which is a program in Python (top/). As
+ * JSON, by a pipe, it gets what is known here alone: the page's layout, and the
+ * names of what the page has by number.
  */
 #define _GNU_SOURCE
 #include "info.h"

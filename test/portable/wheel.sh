@@ -34,6 +34,7 @@ wheel_programs() {
     UCX_TLS=srd efasim run --fabric "t$$i" -- srdrun srd_info >"$CHECK_LOG.info" ||
         { cat "$CHECK_LOG.info"; fail "srd_info: status $?"; }
     grep srd "$CHECK_LOG.info" || fail "srd_info: no srd"
+    srd_info --top --json - | grep '"headline"' || fail "srd_info --top shows nothing"
     perftest_pair 65536 500
 }
 

@@ -54,7 +54,7 @@ def waiters_of(waits):
     waiters = {}
     for wait in waits:
         if wait.local and wait.local.pid != wait.who.pid:
-            waiters.setdefault(wait.local.pid, {})[wait.who.pid] = wait.who
+            waiters.setdefault(wait.local.pid, {}).setdefault(wait.who.pid, wait.who)
     return waiters
 
 
@@ -67,10 +67,10 @@ def most(waits, subject):
         first = {}
         for wait in group:
             first.setdefault(wait.who.pid, wait)
-        last = list(first.values())[-1]
-        local = subject is by_peer and last.local
-        found.append(SimpleNamespace(wait=last, own=own[local.pid] if local else 0,
-                                     processes=len(first)))
+        ones = list(first.values())
+        local = subject is by_peer and ones[0].local
+        found.append(SimpleNamespace(wait=ones[-1], own=own[local.pid] if local else 0,
+                                     processes=len(ones)))
     return max(found, key=lambda each: each.processes + each.own)
 
 

@@ -48,7 +48,7 @@ class Networks:
             (', with ' + ', '.join(events) if events else '')
 
     def lines(self):
-        """Of each device whose network retransmits now, or one of them all."""
+        """One for each device whose network retransmits now, or one for all devices."""
         lines = [f'{device}: {self.said(values)}'
                  for device, values in self.grown.items() if any(values)]
         if len(lines) > LINES:

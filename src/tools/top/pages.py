@@ -72,8 +72,8 @@ class Reader:
             os.close(page.fd)
 
     def paths(self, pid):
-        """What may be pages of a process; its folder is open meanwhile, so that there is a
-        descriptor for it at the next reading."""
+        """Descriptors that may be pages of a process. Its folder is open meanwhile, so that
+        the next reading has a descriptor for it."""
         with os.scandir(f'/proc/{pid}/fd') as entries:
             for entry in entries:
                 try:
@@ -99,7 +99,7 @@ class Reader:
         self.pages += found
 
     def facts(self, pid, last, then):
-        """Of a process. `awake` are processors that it used or waited for; None: unknown."""
+        """Facts of a process. `awake` are processors that it used or waited for; None: unknown."""
         facts = facts_of(pid)
         if last and last.ticks <= facts.ticks and then < self.when:
             # runnable at both: it wants a processor that others have

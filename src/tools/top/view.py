@@ -20,7 +20,7 @@ REASONS = {'FREE': 'completions', 'HELLO': 'its first answer',
            'LIMIT': 'its receiver to read', 'RNR': "its receiver's buffers",
            'SENT': 'completions', 'FAILED': 'nothing: it failed'}
 
-# What a key sorts the peers by, the largest first.
+# A key sorts the peers by this, the largest first.
 ORDERS = {'s': lambda peer: peer.stalls + peer.blocked,
           'o': lambda peer: peer.age,
           'b': lambda peer: peer.bytes,
@@ -59,12 +59,12 @@ def reason(row):
 
 def is_unanswered(wait):
     """It waits for what the peer's device does by itself: the network or that device does
-    not answer."""
+    not answer. A refusal is an answer."""
     row = wait.row
     return row.wait in ('SENT', 'FREE', 'HELLO') and \
         row.refused == 0 and row.age > NETWORK and \
         state_of(wait.who) <= POLLS and \
-        (wait.local is None or state_of(wait.local) < AWAY)  # a refusal is an answer
+        (wait.local is None or state_of(wait.local) < AWAY)
 
 
 def peer_of(rows, local):
