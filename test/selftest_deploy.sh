@@ -50,6 +50,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin # an image's
 no_device() { ! "\$@" | grep -E '^FAIL +device +.*no EFA device' || echo none; }
 $steps
 efasim run -- srd_info --check || exit 1
+srd_info --top --json - | grep '"headline"' || exit 1
 efasim run --timeout-ms $SELFTEST_TIME -- srd_info --selftest --facts | grep " same, "
 END
     "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" "$release" -- bash \

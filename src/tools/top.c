@@ -121,13 +121,14 @@ static void top_become(char **argv)
 static int top_told(int folder)
 {
     int    fds[2];
+    FILE  *out = (pipe2(fds, O_NONBLOCK) == 0) ? fdopen(fds[1], "w") : NULL;
     json_t json;
 
-    if ((pipe2(fds, O_NONBLOCK) != 0) ||
-        (json_open_on(&json, fdopen(fds[1], "w"), "-") != 0)) {
+    if (out == NULL) {
         options_error("--top: no pipe: %s", strerror(errno));
         return -1;
     }
+    (void)json_open_on(&json, out, "a pipe");
     top_tell(&json, folder);
     return (json_close(&json) != 0) ? -1 : fds[0];
 }
@@ -139,6 +140,10 @@ int top_run(const info_t *info, const top_args_t *args)
     /* nothing but Python's own library is loaded, and nothing is written */
     char       *argv[13] = {"", "-I", "-S", "-B", viewer, number};
     char      **next     = argv + 6;
+    const char *given[]  = {"--once",     args->once ? "" : NULL,
+                            "--interval", args->interval,
+                            "--json",     args->json};
+    unsigned    i;
     int         folder   = 0, told;
     json_t      json;
 
@@ -162,17 +167,11 @@ int top_run(const info_t *info, const top_args_t *args)
         return 1;
     }
     snprintf(number, sizeof(number), "%d", told);
-    if (args->once) {
-        *next++ = "--once";
-        *next++ = "";
-    }
-    if (args->interval != NULL) {
-        *next++ = "--interval";
-        *next++ = (char*)args->interval;
-    }
-    if (args->json != NULL) {
-        *next++ = "--json";
-        *next++ = (char*)args->json;
+    for (i = 0; i < TOP_COUNT(given); i += 2) {
+        if (given[i + 1] != NULL) {
+            *next++ = (char*)given[i];
+            *next++ = (char*)given[i + 1];
+        }
     }
     top_become(argv);
     return 1;
