@@ -72,6 +72,11 @@ def rewrite(fd, page, dice):
         os.pwrite(fd, page, 0)
 
 
+def ready():
+    print('ready', flush=True)
+    sys.stdin.read()
+
+
 def hostile(pid, seed):
     dice = random.Random(seed)
     with open(next(paths(pid)), 'rb') as file:
@@ -88,30 +93,30 @@ def hostile(pid, seed):
     mine = mutant(page, dice)
     threading.Thread(target=rewrite, args=(show(mine), mine, dice),
                      daemon=True).start()
-    print('ready', flush=True)
-    sys.stdin.read()
+    ready()
     os.close(reader)
 
 
-def many(pid, count):
+def own(pid):
+    """The page of a process, as one of ours."""
     with open(next(paths(pid)), 'rb') as file:
         page = bytearray(file.read())
     page[PID_AT:PID_AT + 4] = struct.pack('<I', os.getpid())
+    return whole(bytes(page))
+
+
+def many(pid, count):
     for _ in range(count):
-        show(whole(bytes(page)))
-    print('ready', flush=True)
-    sys.stdin.read()
+        show(own(pid))
+    ready()
 
 
 def foreign(pid, uid):
-    with open(next(paths(pid)), 'rb') as file:
-        page = bytearray(file.read())
-    page[PID_AT:PID_AT + 4] = struct.pack('<I', os.getpid())
+    page = own(pid)
     os.seteuid(uid)
-    show(whole(bytes(page)))
+    show(page)
     os.seteuid(0)
-    print('ready', flush=True)
-    sys.stdin.read()
+    ready()
 
 
 def find(pid):
@@ -126,11 +131,5 @@ def find(pid):
 
 
 if __name__ == '__main__':
-    if sys.argv[1] == 'find':
-        find(int(sys.argv[2]))
-    elif sys.argv[1] == 'foreign':
-        foreign(int(sys.argv[2]), int(sys.argv[3]))
-    elif sys.argv[1] == 'many':
-        many(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        hostile(int(sys.argv[2]), int(sys.argv[3]))
+    {'find': find, 'hostile': hostile, 'many': many, 'foreign': foreign}[sys.argv[1]](
+        *map(int, sys.argv[2:]))
