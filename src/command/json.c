@@ -152,18 +152,6 @@ void json_count(json_t *json, const char *name, unsigned long count)
     }
 }
 
-void json_counts(json_t *json, const char *name, const char *const *names,
-                 const uint64_t *values, unsigned count)
-{
-    unsigned i;
-
-    json_object(json, name);
-    for (i = 0; i < count; ++i) {
-        json_count(json, names[i], values[i]);
-    }
-    json_end_object(json);
-}
-
 void json_number(json_t *json, const char *name, double value)
 {
     if (json_before(json, name)) {

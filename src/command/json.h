@@ -6,7 +6,6 @@
 #ifndef COMMAND_JSON_H_
 #define COMMAND_JSON_H_
 
-#include <stdint.h>
 #include <stdio.h>
 
 typedef struct json {
@@ -39,9 +38,5 @@ void json_text(json_t *json, const char *name, const char *text);
 void json_count(json_t *json, const char *name, unsigned long count);
 void json_number(json_t *json, const char *name, double value);
 void json_truth(json_t *json, const char *name, int truth);
-
-/* An object of counters. */
-void json_counts(json_t *json, const char *name, const char *const *names,
-                 const uint64_t *values, unsigned count);
 
 #endif
