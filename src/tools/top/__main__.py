@@ -127,6 +127,15 @@ class Top:
         return status or int(not found)
 
 
+def be_named():
+    """As ps and pkill know it by, like the program that started it."""
+    try:
+        with open('/proc/self/comm', 'w', encoding='ascii') as file:
+            file.write('srd_info')
+    except OSError:
+        pass
+
+
 def more_files():
     """As many descriptors as may be had: each page takes one, and two readings overlap."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -149,6 +158,7 @@ def main():
     if not 0.1 <= interval <= 86400:
         say(f'--interval={options["--interval"]}: seconds from 0.1 to 86400 are allowed')
         return 2
+    be_named()
     more_files()
     try:
         return Top(told, options).run(interval)
