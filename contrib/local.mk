@@ -119,6 +119,6 @@ check-local:
 # Files that the test command leaves in a build folder.
 DISTCLEANFILES = configured-for
 distclean-local:
-	rm -rf clang sanitize logs deb portable
-	rm -f suite_*.log
+	rm -rf clang sanitize logs deb portable turns
+	rm -f suite_*.log suite_*.out suite_*.sum failures.log
 	-rmdir bin sbin lib/python/ucx_efa_srd/examples lib/python/ucx_efa_srd lib/python lib/srd_top lib obj/flow obj 2>/dev/null
