@@ -172,7 +172,7 @@ top_rnr() {
 # Sent again and again, to a host that is cut off: that is no traffic.
 top_again() {
     export UCX_TLS=ud
-    echo 'at 3s partition 0 1' >"$CHECK_LOG.plan"
+    echo 'after 3000 on 1 absent' >"$CHECK_LOG.plan"
     TOP_CLIENT=(--plan "$CHECK_LOG.plan" --delay-us 30000)
     top_pair -- -t tag_bw -s 2000 -n 1000000000
     top_becomes 'mine and mine[0]["does"] == "polls" and mine[0]["moved_seconds_ago"] > 8 and
