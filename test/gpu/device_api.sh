@@ -117,6 +117,18 @@ device_hostile_inside() {
         fail "nobody tells of the peer's wrong increments"
 }
 
+# A peer's increments of memory that was unmapped, and kernels' writes from memory
+# that cannot be, end no process and no other endpoint.
+device_wrong_inside() {
+    local memory
+    export LD_LIBRARY_PATH=$1 PROGRAM=$BUILD/test/ucp_device_wrong
+    for memory in h d; do
+        GPU_TROUBLE=allowed device_pair -- --memory $memory
+        grep -q 'increment of a counter at 0x[0-9a-f]* is refused' "$CHECK_LOG.server" ||
+            fail "nobody tells of increments where no memory is"
+    done
+}
+
 # The peer is killed: the endpoint's error handler is told, and kernels that go on
 # find room in their rings.
 device_killed_inside() {
@@ -235,6 +247,7 @@ device_api() {
     check device_two 120 device_in sid device_two_inside "$episodes"
     ci && check device_tsan 150 device_tsan "$episodes"
     check device_hostile 60 device_in sid device_hostile_inside
+    check device_wrong 60 device_in sid device_wrong_inside
     check device_killed 60 device_in sid device_killed_inside
     check device_cost 90 device_cost
     check device_batches 60 device_in sid device_batches_inside

@@ -20,41 +20,10 @@ int gpu_fails(gpu_t *gpu, const char *what)
 
 /* ------------------------------------------------------------ a kernel */
 
-/* One descriptor, as the device API writes it. 0: the ring is full. */
-static int kernel_post(const device_ep_t *ep, unsigned channel_id,
-                       const srd_gpu_desc_t *what, uint64_t ep_id)
-{
-    srd_gpu_d2p_channel_t *channel;
-    uint64_t               pi, depth = 1ul << ep->log_depth;
-    srd_gpu_desc_t        *desc;
-
-    channel = &ep->channels[channel_id & ep->channel_mask];
-    pi      = __atomic_load_n(channel->pi, __ATOMIC_RELAXED);
-    do {
-        if (pi - __atomic_load_n(channel->ci, __ATOMIC_ACQUIRE) >= depth) {
-            return 0;
-        }
-    } while (!__atomic_compare_exchange_n(channel->pi, &pi, pi + 1, 0,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    desc         = &channel->queue[pi & (depth - 1)];
-    desc->opcode = what->opcode;
-    desc->flags  = what->flags;
-    desc->length = what->length;
-    desc->ep_id  = ep_id;
-    desc->lkey   = what->lkey;
-    desc->rkey   = what->rkey;
-    desc->laddr  = what->laddr;
-    desc->raddr  = what->raddr;
-    desc->add    = what->add;
-    __atomic_store_n(&desc->owner, (pi >> ep->log_depth) & 1,
-                     __ATOMIC_RELEASE);
-    return 1;
-}
-
 static void kernel_do(block_t *block, const device_ep_t *ep,
                       const srd_gpu_desc_t *what)
 {
-    while (!kernel_post(ep, block->id, what, ep->id)) {
+    while (!device_post(ep, block->id, what, ep->id)) {
         ++block->full;
         sched_yield();
     }
@@ -205,7 +174,7 @@ static int block_round(block_t *block, uint8_t *bytes, uint64_t *rand)
             length = gpu->slot - done;
         }
         if (block->ep->has_dead) { /* too early */
-            (void)kernel_post(&block->ep->device, block->id, &what,
+            (void)device_post(&block->ep->device, block->id, &what,
                               block->ep->dead);
         }
         kernel_put(block, offset + done, length);
@@ -279,7 +248,7 @@ static void block_hostile(block_t *block, uint64_t *rand)
         what.raddr = here - 8;
         break;
     default:
-        (void)kernel_post(&block->ep->device, block->id, &what,
+        (void)device_post(&block->ep->device, block->id, &what,
                           fill_rand(rand) << 20);
         return;
     }

@@ -87,3 +87,33 @@ int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
     memcpy(key, &list.lane[ep != NULL], sizeof(*key));
     return 0;
 }
+
+int device_post(const device_ep_t *ep, unsigned channel_id,
+                const srd_gpu_desc_t *what, uint64_t ep_id)
+{
+    srd_gpu_d2p_channel_t *channel;
+    uint64_t               pi, depth = 1ul << ep->log_depth;
+    srd_gpu_desc_t        *desc;
+
+    channel = &ep->channels[channel_id & ep->channel_mask];
+    pi      = __atomic_load_n(channel->pi, __ATOMIC_RELAXED);
+    do {
+        if (pi - __atomic_load_n(channel->ci, __ATOMIC_ACQUIRE) >= depth) {
+            return 0;
+        }
+    } while (!__atomic_compare_exchange_n(channel->pi, &pi, pi + 1, 0,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    desc         = &channel->queue[pi & (depth - 1)];
+    desc->opcode = what->opcode;
+    desc->flags  = what->flags;
+    desc->length = what->length;
+    desc->ep_id  = ep_id;
+    desc->lkey   = what->lkey;
+    desc->rkey   = what->rkey;
+    desc->laddr  = what->laddr;
+    desc->raddr  = what->raddr;
+    desc->add    = what->add;
+    __atomic_store_n(&desc->owner, (pi >> ep->log_depth) & 1,
+                     __ATOMIC_RELEASE);
+    return 1;
+}

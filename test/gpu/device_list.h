@@ -44,4 +44,8 @@ typedef struct device_ep {
 int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
                      device_ep_t *ep);
 
+/* One descriptor, as the device API's kernels write it. 0: the ring is full. */
+int device_post(const device_ep_t *ep, unsigned channel_id,
+                const srd_gpu_desc_t *what, uint64_t ep_id);
+
 #endif

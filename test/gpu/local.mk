@@ -64,6 +64,13 @@ test_ucp_device_LDADD   = $(UCP_LIBS) -ldl
 # No GNU hash table tells that it uses the device API, as in small C programs.
 test_ucp_device_LDFLAGS = -Wl,--hash-style=sysv
 
+check_PROGRAMS += test/ucp_device_wrong
+test_ucp_device_wrong_SOURCES = $(test_apps_common) \
+	test/gpu/ucp_device_wrong.c test/gpu/device_list.c \
+	test/gpu/device_list.h test/gpu/device.c test/gpu/device.h \
+	test/gpu/cuda/cuda_abi.h
+test_ucp_device_wrong_LDADD   = $(UCP_LIBS) -ldl
+
 # By MPI's compiler wrapper, hence a rule of its own.
 test_mpi_gpu_sources = $(srcdir)/test/gpu/mpi_gpu.c $(srcdir)/test/gpu/device.c \
 	$(srcdir)/test/apps/fill.c

@@ -20,7 +20,8 @@ static inline void *efa_block_add(void **head, size_t count, size_t size)
         return NULL;
     }
     *block = *head;
-    *head  = block;
+    __atomic_store_n(head, (void*)block, __ATOMIC_RELEASE); /* some read it
+                                                               any time */
     return block + 1;
 }
 

@@ -14,6 +14,14 @@ typedef struct efa_device_mem_cache {
     const efa_memh_t *memhs[64];
 } efa_device_mem_cache_t;
 
+/* Handles in which peers may count, from then on (counts), or no more: nobody
+ * does when it returns. */
+void efa_device_mem_counts(efa_memh_t *memh, int counts);
+
+/* Has UCX tell what memory is unmapped, where the device API is used. */
+void efa_device_mem_open(efa_md_t *md);
+void efa_device_mem_close(efa_md_t *md);
+
 /* Between the two, what is registered stays so. */
 static inline void efa_device_mem_lock(efa_md_t *md)
 {
@@ -25,11 +33,22 @@ static inline void efa_device_mem_unlock(efa_md_t *md)
     pthread_mutex_unlock(&md->memh_lock);
 }
 
-/* Under that lock: nonzero if these bytes are registered, for peers to write,
- * with the device's key `rkey`. *is_host_p: they are no GPU's memory, for
- * sure. */
-int efa_device_mem_find(const efa_md_t *md, efa_device_mem_cache_t *cache,
-                        uint32_t rkey, uint64_t address, size_t length,
-                        int *is_host_p);
+typedef enum efa_device_mem_kind {
+    EFA_DEVICE_MEM_NONE,
+    EFA_DEVICE_MEM_HOST, /* for sure */
+    EFA_DEVICE_MEM_GPU,  /* likewise */
+    EFA_DEVICE_MEM_ANY
+} efa_device_mem_kind_t;
+
+/* Whose these bytes are, if they are registered, for peers to write, with the
+ * device's key `rkey`, and mapped still. Under efa_device_mem_lock, as the
+ * next. */
+efa_device_mem_kind_t
+efa_device_mem_find(efa_md_t *md, efa_device_mem_cache_t *cache, uint32_t rkey,
+                    uint64_t address, size_t length);
+
+/* Adds to a counter that the CPU reaches. 0: it is not there any more. */
+int efa_device_mem_add(efa_md_t *md, efa_device_mem_cache_t *cache,
+                       uint32_t rkey, uint64_t address, uint64_t add);
 
 #endif

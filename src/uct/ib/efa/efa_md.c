@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "efa_md.h"
 #include "efa_ah.h"
+#include "efa_device_mem.h"
 #include "efa_gpu.h"
 #include "efa_mr.h"
 #include "efa_promise.h"
@@ -195,6 +196,7 @@ ucs_status_t efa_md_open(ucx_host_t *host, const char *name,
     md->device_api = efa_device_api(md, config);
     efa_md_probe_gpu(md, ((const efa_md_config_t*)config)->dmabuf);
     efa_md_memh_open(md);
+    efa_device_mem_open(md);
     efa_md_cache_open(md, config);
 
     *md_p = &md->super;
@@ -218,6 +220,7 @@ void efa_md_close(ucx_md_t *super)
         efa_promise_end(md, kind);
     }
     efa_md_cache_close(md);
+    efa_device_mem_close(md);
     efa_md_memh_close(md);
     efa_ah_table_close(md);
     md->device->verbs->dealloc_pd(md->pd);

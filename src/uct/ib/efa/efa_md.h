@@ -34,10 +34,11 @@ struct efa_md {
     int             has_cache;
     efa_rcache_t    cache; /* when has_cache */
     pthread_mutex_t memh_lock;
+    pthread_mutex_t count_lock; /* efa_device_mem.h; may be taken under it */
+    pid_t           count_pid;  /* whose it is; 0: nobody counts */
     efa_memh_t     *memh_free;
     size_t          segment; /* bytes of the last ones (efa_mr_priv.h), or 0 */
     void           *memh_blocks; /* linked by their first word */
-    unsigned        asks_atomics; /* a registration has, under memh_lock */
     efa_ah_table_t *ahs;
 };
 

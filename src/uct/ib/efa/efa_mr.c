@@ -2,6 +2,7 @@
 /* One registration of memory, through the cache where there is one. */
 #include "efa_mr_priv.h"
 #include "efa_block.h"
+#include "efa_device_mem.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -160,7 +161,6 @@ efa_memh_t *efa_memh_get(efa_md_t *md)
         memh->region  = NULL;
         memh->may_end = 0;
         memh->is_segment = 0;
-        memh->counts     = 0;
     }
     pthread_mutex_unlock(&md->memh_lock);
     return memh;
@@ -199,15 +199,6 @@ static int efa_mr_reg_gpu(efa_md_t *md, const ucx_mem_reg_t *reg, void **mr_p)
                   md->device->name, strerror(err));
     }
     return 0;
-}
-
-/* Peers may increment counters in it (srd_gpu), or may no more: none does. */
-static void efa_memh_count(efa_memh_t *memh, int counts)
-{
-    pthread_mutex_lock(&memh->md->memh_lock);
-    memh->counts             = counts;
-    memh->md->asks_atomics  |= memh->flags & UCT_MD_MEM_ACCESS_REMOTE_ATOMIC;
-    pthread_mutex_unlock(&memh->md->memh_lock);
 }
 
 int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
@@ -252,11 +243,12 @@ int efa_memh_reg(efa_md_t *md, const ucx_mem_reg_t *reg, unsigned how,
     memh->length  = reg->length;
     memh->flags   = reg->flags;
     memh->full    = weak ? NULL : md;
+    memh->is_gpu  = reg->dmabuf_fd >= 0;
     memh->is_host = (reg->dmabuf_fd < 0) && (md->gpu_types == 0) &&
                     (reg->mem_type == UCS_MEMORY_TYPE_HOST);
     *memh_p       = memh;
     if (md->device_api != UCS_NO) {
-        efa_memh_count(memh, 1);
+        efa_device_mem_counts(memh, 1);
     }
     return 0;
 }
@@ -291,7 +283,7 @@ efa_memh_dereg(efa_memh_t *memh, int invalidate, uct_completion_t *comp)
     efa_md_t *md = memh->md;
 
     if (md->device_api != UCS_NO) {
-        efa_memh_count(memh, 0);
+        efa_device_mem_counts(memh, 0);
     }
     if (memh->region == NULL) {
         efa_mr_dereg(md, memh->mr);

@@ -21,10 +21,13 @@ struct efa_memh {
     efa_rcache_region_t *region; /* of the cache; NULL: mr is ours alone */
     efa_rcache_gone_t    gone;
     int                  is_host; /* no GPU's memory, for sure */
+    int                  is_gpu;  /* none of the host's, for sure */
     int                  may_end; /* a key was packed to be invalidated */
     int                  is_segment;
-    int                  counts; /* peers may increment counters in it: under
-                                    memh_lock */
+    int                  counts; /* peers may increment counters in it */
+    uintptr_t            hole, hole_end; /* but not there, where memory was
+                                            unmapped; all three are under
+                                            count_lock */
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */

@@ -47,25 +47,27 @@ static void srd_gpu_adds_apply(srd_gpu_iface_t *iface, srd_gpu_adds_t *adds)
 static void srd_gpu_adds_put(srd_gpu_iface_t *iface, srd_gpu_adds_t *adds,
                              const srd_gpu_wire_t *wire)
 {
-    int is_host, device;
+    efa_md_t             *md = base_iface_md(&iface->super);
+    efa_device_mem_kind_t kind;
+    int                   device;
 
-    if (!efa_device_mem_find(base_iface_md(&iface->super), &iface->counted,
-                             wire->rkey, wire->raddr, sizeof(uint64_t),
-                             &is_host)) {
-        srd_gpu_refuse(iface, wire->raddr, "no memory is registered there, "
-                       "for peers to write, with that key");
-        return;
-    }
-    device = is_host ? -1 : srd_gpu_cuda_device_of(wire->raddr);
+    kind   = efa_device_mem_find(md, &iface->counted, wire->rkey, wire->raddr,
+                                 sizeof(uint64_t));
+    device = ((kind == EFA_DEVICE_MEM_GPU) || (kind == EFA_DEVICE_MEM_ANY)) ?
+                     srd_gpu_cuda_device_of(wire->raddr) :
+                     -1;
     if (device != adds->device) {
         srd_gpu_adds_apply(iface, adds);
         adds->device = device;
     }
-    if (device < 0) {
-        __atomic_fetch_add((uint64_t*)wire->raddr, wire->add, __ATOMIC_RELEASE);
-    } else {
+    if (device >= 0) {
         adds->list[adds->count].address = wire->raddr;
         adds->list[adds->count++].add   = wire->add;
+    } else if ((kind == EFA_DEVICE_MEM_NONE) || (kind == EFA_DEVICE_MEM_GPU) ||
+               !efa_device_mem_add(md, &iface->counted, wire->rkey,
+                                   wire->raddr, wire->add)) {
+        srd_gpu_refuse(iface, wire->raddr, "no memory is registered there, "
+                       "for peers to write, with that key, or it was unmapped");
     }
 }
 
