@@ -127,6 +127,7 @@ device_wrong_inside() {
         grep -q 'increment of a counter at 0x[0-9a-f]* is refused' "$CHECK_LOG.server" ||
             fail "nobody tells of increments where no memory is"
     done
+    GPU_TROUBLE=allowed DEVICE=ucp_device_wrong device_pair -- --do key
 }
 
 # The peer is killed: the endpoint's error handler is told, and kernels that go on

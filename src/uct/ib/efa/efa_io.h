@@ -39,7 +39,9 @@
 #define EFA_IO_WR_LENGTH_SHIFT 48
 #define EFA_IO_WR_AH_SHIFT     32 /* of word 1 */
 
-/* A piece of memory, local (24 bits of lkey) or remote. */
+#define EFA_IO_LKEY 0xffffffu /* its bits; others end the queue pair */
+
+/* A piece of memory, local (with an lkey) or remote. */
 typedef struct efa_io_piece {
     uint32_t length;
     uint32_t key;

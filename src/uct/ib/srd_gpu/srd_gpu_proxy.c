@@ -101,7 +101,8 @@ static ucs_status_t srd_gpu_post(srd_gpu_peer_t *peer,
     op->out.comp    = comp;
     op->remote_addr = desc->raddr;
     op->rkey        = desc->rkey;
-    base_op_set_piece(op, 0, (void*)desc->laddr, length, desc->lkey);
+    base_op_set_piece(op, 0, (void*)desc->laddr, length,
+                      desc->lkey & EFA_IO_LKEY);
     base_op_set_pieces(op, op->sge, 1, 0);
     if (iface->super.qp.direct.in_place && !iface->super.traced) {
         srd_gpu_add_in_place(iface, rma.ep, op);
@@ -128,7 +129,7 @@ srd_gpu_write(srd_gpu_peer_t *peer, unsigned channel, srd_gpu_desc_t *desc)
     if (group == NULL) {
         return SRD_GPU_SHORT;
     }
-    while (desc->length > 0) {
+    do {
         length = efa_at_most(desc->length, md->device->rdma_most);
         status = srd_gpu_post(peer, desc, length, &group->comp);
         if (status != UCS_INPROGRESS) {
@@ -138,7 +139,7 @@ srd_gpu_write(srd_gpu_peer_t *peer, unsigned channel, srd_gpu_desc_t *desc)
         desc->laddr  += length;
         desc->raddr  += length;
         desc->length -= length;
-    }
+    } while (desc->length > 0);
     ucx_completion_done(&group->comp, UCS_OK); /* no longer held */
     if (status == UCS_ERR_NO_RESOURCE) {
         return SRD_GPU_BLOCKED;
