@@ -69,6 +69,30 @@ int gpu_free(void *ptr)
     return GPU_CALL(cuMemFree_v2, (CUdeviceptr), (uintptr_t)ptr);
 }
 
+void *gpu_host_malloc(size_t size)
+{
+    void *memory = NULL;
+
+    return GPU_CALL(cuMemHostAlloc, (void**, size_t, unsigned), &memory, size,
+                    0) ? NULL : memory;
+}
+
+static CUstream captured;
+
+int gpu_capture_begin(void)
+{
+    return (GPU_CALL(cuStreamCreate, (CUstream*, unsigned), &captured, 1) ||
+            GPU_CALL(cuStreamBeginCapture_v2, (CUstream, int), captured,
+                     CU_STREAM_CAPTURE_MODE_GLOBAL)) ? -1 : 0;
+}
+
+int gpu_capture_end(void)
+{
+    void *graph;
+
+    return GPU_CALL(cuStreamEndCapture, (CUstream, void**), captured, &graph);
+}
+
 /* The driver maps whole blocks of this size. */
 static size_t mapped_size(size_t size)
 {

@@ -29,6 +29,14 @@ int   gpu_free(void *ptr);
 void *gpu_malloc_mapped(size_t size, int device);
 int   gpu_free_mapped(void *ptr, size_t size);
 
+/* Pinned memory of the host, which stays. NULL: there is none left. */
+void *gpu_host_malloc(size_t size);
+
+/* A graph is captured in this thread, of nothing, from the first call to the
+ * second, which fails if another call disturbed that. @return 0, -1. */
+int gpu_capture_begin(void);
+int gpu_capture_end(void);
+
 /* Either side host or device; done when it returns. @return 0, -1. */
 int gpu_memcpy(void *dst, const void *src, size_t size);
 

@@ -128,6 +128,9 @@ device_wrong_inside() {
             fail "nobody tells of increments where no memory is"
     done
     GPU_TROUBLE=allowed DEVICE=ucp_device_wrong device_pair -- --do key
+    DEVICE=ucp_device_wrong device_pair -- --do capture
+    GPU_TROUBLE=allowed DEVICE=ucp_device_wrong FAKE_GPU_PINNED=20 \
+        UCX_SRD_GPU_CHANNELS=32 device_pair -- --do pinned
 }
 
 # The peer is killed: the endpoint's error handler is told, and kernels that go on

@@ -5,6 +5,9 @@
  *
  * --do late: the server unmaps and frees memory, which UCP's cache keeps
  * registered; the client, who does not know, increments counters there.
+ * --do capture: the server captures a CUDA graph, and the client increments a
+ * counter in its GPU's memory, for the first time.
+ * --do pinned: there is too little pinned memory for rings.
  * --do key: a kernel of the client's writes from memory with a key that no
  * memory can have. That endpoint fails; another one of the same interface, to
  * the client itself, does not.
@@ -55,6 +58,7 @@ static int way_list(node_t *node, way_t *way, ucp_ep_h ep)
 
 static int way_open(node_t *node, way_t *way, int is_device)
 {
+    memset(way, 0, sizeof(*way));
     way->is_device = is_device;
     way->memory    = is_device ? gpu_malloc(SIZE) :
                                  mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
@@ -175,6 +179,47 @@ static int do_key(node_t *node)
     return node_barrier(node);
 }
 
+/* The server captures a graph meanwhile. */
+static int do_capture(node_t *node)
+{
+    uint64_t value = 0;
+    way_t    memory, witness;
+
+    if (way_open(node, &memory, 1) || way_open(node, &witness, 0) ||
+        (!node->client && gpu_capture_begin()) || node_barrier(node)) {
+        return -1;
+    }
+    increment(node, &memory, 1);
+    increment(node, &witness, 0);
+    counter_wait(node, &witness);
+    if ((!node->client && gpu_capture_end()) ||
+        gpu_memcpy(&value, (uint64_t*)memory.memory + 1, sizeof(value)) ||
+        (value != 1)) {
+        fprintf(stderr, "FAIL: the counter is %lu\n", (unsigned long)value);
+        return -1;
+    }
+    return node_barrier(node) || node_region_close(node, &memory.region) ||
+           node_region_close(node, &witness.region);
+}
+
+/* No list can be had; what it took until then is there again. */
+static int do_pinned(node_t *node)
+{
+    way_t    peer;
+    unsigned i;
+
+    for (i = 0; i < 3; ++i) {
+        if (way_open(node, &peer, 0) == 0) {
+            fprintf(stderr, "FAIL: there is a list\n");
+            return -1;
+        }
+        if (node_region_close(node, &peer.region) || node_barrier(node)) {
+            return -1;
+        }
+    }
+    return (gpu_host_malloc(1) == NULL) ? -1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     node_params_t params = {.port = 23456, .timeout = 60,
@@ -190,14 +235,16 @@ int main(int argc, char **argv)
     };
 
     arg_parse(argc, argv, "usage: ucp_device_wrong [--client] [--port N] "
-              "[--memory h|d] [--do late|key]\n", args);
+              "[--memory h|d] [--do late|capture|pinned|key]\n", args);
     if (strcmp(what, "key") == 0) {
         params.peer_err = 1;
         params.err_cb   = on_error;
     }
     if (gpu_open(0) || node_open(&node, &params) ||
-        (params.peer_err ? do_key(&node) :
-                           do_late(&node, memory[0] == 'd'))) {
+        (params.peer_err                  ? do_key(&node) :
+         (strcmp(what, "capture") == 0) ? do_capture(&node) :
+         (strcmp(what, "pinned") == 0)  ? do_pinned(&node) :
+                                          do_late(&node, memory[0] == 'd'))) {
         return 1;
     }
     printf("ok %s\n", what);

@@ -12,6 +12,43 @@
 
 enum { STREAM_COPIES = 64 };
 
+/* Captures of graphs that are under way, of mode "global", and whether somebody
+ * has disturbed them. */
+static _Atomic int captures, captures_hurt;
+static __thread int capture_mode; /* CU_STREAM_CAPTURE_MODE_ */
+
+int gpu_capture_hurt(void)
+{
+    if ((captures > 0) && (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)) {
+        captures_hurt = 1;
+        return 1;
+    }
+    return 0;
+}
+
+GPU_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    const int before = capture_mode;
+
+    capture_mode = *mode;
+    *mode        = before;
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+    captures += mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    return CUDA_SUCCESS;
+}
+
+GPU_EXPORT CUresult cuStreamEndCapture(CUstream stream, void **graph)
+{
+    *graph = NULL;
+    --captures;
+    return captures_hurt ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED :
+                           CUDA_SUCCESS;
+}
+
 struct gpu_stream {
     struct gpu_stream *next; /* of all of them */
     pthread_mutex_t mutex;
@@ -145,8 +182,12 @@ GPU_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 
 GPU_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
-    CUresult ret = stream_run(stream);
+    CUresult ret;
 
+    if (gpu_capture_hurt()) {
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    ret = stream_run(stream);
     gpu_count_wait();
     return ret;
 }

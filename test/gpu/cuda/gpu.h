@@ -123,6 +123,10 @@ enum { GPU_COPY_HTOD, GPU_COPY_DTOH, GPU_COPY_DTOD, GPU_COPY_KINDS };
 void gpu_count_copy(CUdeviceptr dst, CUdeviceptr src, size_t size);
 void gpu_count_wait(void);
 
+/* Nonzero: a call that might wait for the device is an error, in this thread,
+ * since a graph is being captured, which it ends. */
+int gpu_capture_hurt(void);
+
 /* The device of the calling thread's context; -1: it has none. */
 int gpu_current(void);
 

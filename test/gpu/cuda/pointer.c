@@ -224,14 +224,27 @@ GPU_EXPORT CUresult cuMemHostUnregister(void *ptr)
     return (ptr == NULL) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+/* FAKE_GPU_PINNED: so many pieces of host memory at a time, at most. */
+static _Atomic int pinned;
+
 GPU_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 {
+    const char *most = getenv("FAKE_GPU_PINNED");
+
+    if (gpu_capture_hurt()) {
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    if ((most != NULL) && (pinned >= atoi(most))) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    ++pinned;
     return (posix_memalign(ptr, GPU_PAGE, size) == 0) ?
            CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult gpu_cuMemFreeHost(void *ptr)
 {
+    --pinned;
     free(ptr);
     return CUDA_SUCCESS;
 }

@@ -157,10 +157,13 @@ void srd_gpu_order_wait(srd_gpu_peer_t *peer);
 void srd_gpu_order_end(srd_gpu_peer_t *peer);
 void srd_gpu_peer_unused(srd_gpu_peer_t *peer);
 
-/* Memory that CPU and GPU read and write (srd_gpu_memory.c), zeroed, as long as
- * the interface lives; NULL, after a line. */
+/* Memory that CPU and GPU read and write (srd_gpu_memory.c), zeroed; NULL, after
+ * a line. */
 void *srd_gpu_memory_get(srd_gpu_iface_t *iface, size_t size);
-void srd_gpu_memory_free(srd_gpu_iface_t *iface);
+
+/* All, or (`kept`, of iface->blocks) what came later. */
+void srd_gpu_memory_free(srd_gpu_iface_t *iface,
+                         const struct srd_gpu_block *kept);
 
 /* Endpoints (srd_gpu_peer.c): ep_get_device_ep of provider.h, and ep_create and
  * ep_destroy of UCT, without a thread; the one with a descriptor's id, or
@@ -192,5 +195,9 @@ unsigned srd_gpu_progress(uct_iface_h tl_iface);
 ucs_status_t srd_gpu_count(void *arg, void *data, size_t length,
                            unsigned flags);
 void srd_gpu_count_all(srd_gpu_iface_t *iface);
+
+/* Gets what counters in a GPU's memory take: before kernels run, for whose end
+ * CUDA's driver may wait. */
+void srd_gpu_count_prepare(srd_gpu_iface_t *iface);
 
 #endif

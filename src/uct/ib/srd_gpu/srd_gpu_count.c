@@ -25,15 +25,20 @@ static void srd_gpu_refuse(srd_gpu_iface_t *iface, uint64_t address,
     }
 }
 
+void srd_gpu_count_prepare(srd_gpu_iface_t *iface)
+{
+    if ((iface->add_values == NULL) && srd_gpu_cuda_is_used()) {
+        iface->add_values = srd_gpu_memory_get(
+                iface, SRD_GPU_ADDS * sizeof(*iface->add_values));
+    }
+}
+
 static void srd_gpu_adds_apply(srd_gpu_iface_t *iface, srd_gpu_adds_t *adds)
 {
     if (adds->count == 0) {
         return;
     }
-    if (iface->add_values == NULL) {
-        iface->add_values = srd_gpu_memory_get(
-                iface, SRD_GPU_ADDS * sizeof(*iface->add_values));
-    }
+    srd_gpu_count_prepare(iface);
     if ((iface->add_values == NULL) ||
         (srd_gpu_cuda_add(adds->device, adds->list, adds->count,
                           iface->add_values) != 0)) {

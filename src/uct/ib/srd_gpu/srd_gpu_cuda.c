@@ -9,6 +9,7 @@ enum {
     CUDA_HOSTALLOC_PORTABLE    = 1,
     CUDA_HOSTALLOC_DEVICEMAP   = 2,
     CUDA_STREAM_NON_BLOCKING   = 1,
+    CUDA_CAPTURE_RELAXED       = 2,
     CUDA_POINTER_MEMORY_TYPE   = 2,
     CUDA_POINTER_DEVICE        = 9,
     CUDA_MEMORYTYPE_DEVICE     = 2,
@@ -25,6 +26,7 @@ typedef struct srd_gpu_cuda {
     int (*host_alloc)(void **memory, size_t size, unsigned flags);
     int (*host_free)(void *memory);
     int (*pointer_attribute)(void *value, int attribute, uint64_t address);
+    int (*capture_mode)(int *mode);
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_synchronize)(void *stream);
     int (*copy)(uint64_t to, uint64_t from, size_t size, void *stream);
@@ -40,8 +42,8 @@ static void srd_gpu_cuda_find(void *library)
         "cuCtxGetDevice", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
         "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxGetState",
         "cuDeviceGetCount", "cuMemHostAlloc", "cuMemFreeHost",
-        "cuPointerGetAttribute", "cuStreamCreate", "cuStreamSynchronize",
-        "cuMemcpyAsync"
+        "cuPointerGetAttribute", "cuThreadExchangeStreamCaptureMode",
+        "cuStreamCreate", "cuStreamSynchronize", "cuMemcpyAsync"
     };
     void   **calls = (void**)&cuda;
     unsigned i;
@@ -80,11 +82,17 @@ static struct {
     void *context, *stream;
 } cuda_devices[CUDA_DEVICES];
 
-static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device)
+/* Calls of ours are none of a graph that the program captures meanwhile: they
+ * would fail, in any thread, and so would the capture. *mode_p: for leave, which
+ * follows unless there is an error. */
+static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device,
+                              int *mode_p)
 {
     void *context;
     int   err = 0;
 
+    *mode_p = CUDA_CAPTURE_RELAXED;
+    (void)driver->capture_mode(mode_p);
     if (cuda_devices[device].context == NULL) {
         err = driver->primary_retain(&cuda_devices[device].context, device);
     }
@@ -98,7 +106,18 @@ static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device)
             (void)driver->ctx_pop(&context);
         }
     }
+    if (err != 0) {
+        (void)driver->capture_mode(mode_p);
+    }
     return err;
+}
+
+static void srd_gpu_cuda_leave(const srd_gpu_cuda_t *driver, int mode)
+{
+    void *context;
+
+    (void)driver->ctx_pop(&context);
+    (void)driver->capture_mode(&mode);
 }
 
 /* The thread's device, or one that the program uses in others; -1: none. */
@@ -129,27 +148,31 @@ int srd_gpu_cuda_is_used(void)
 int srd_gpu_cuda_host_alloc(void **memory_p, size_t size)
 {
     const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-    void                 *context;
-    int                   err;
+    int                   err, mode;
 
     if ((driver == NULL) || (srd_gpu_cuda_device(driver) < 0)) {
         return -1;
     }
     pthread_mutex_lock(&cuda_lock);
-    err = srd_gpu_cuda_enter(driver, srd_gpu_cuda_device(driver));
+    err = srd_gpu_cuda_enter(driver, srd_gpu_cuda_device(driver), &mode);
     pthread_mutex_unlock(&cuda_lock);
     if (err == 0) {
         err = driver->host_alloc(memory_p, size,
                                  CUDA_HOSTALLOC_PORTABLE |
                                          CUDA_HOSTALLOC_DEVICEMAP);
-        (void)driver->ctx_pop(&context);
+        srd_gpu_cuda_leave(driver, mode);
     }
     return err;
 }
 
 void srd_gpu_cuda_host_free(void *memory)
 {
-    (void)srd_gpu_cuda_get()->host_free(memory);
+    const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
+    int                   mode   = CUDA_CAPTURE_RELAXED;
+
+    (void)driver->capture_mode(&mode);
+    (void)driver->host_free(memory);
+    (void)driver->capture_mode(&mode);
 }
 
 int srd_gpu_cuda_device_of(uint64_t address)
@@ -210,18 +233,17 @@ int srd_gpu_cuda_add(int device, const srd_gpu_cuda_add_t *adds,
                      unsigned count, uint64_t *values)
 {
     const srd_gpu_cuda_t *driver = srd_gpu_cuda_get();
-    void                 *context;
-    int                   err;
+    int                   err, mode;
 
     if (device >= CUDA_DEVICES) {
         return -1;
     }
     pthread_mutex_lock(&cuda_lock); /* others may have the same counter */
-    err = srd_gpu_cuda_enter(driver, device);
+    err = srd_gpu_cuda_enter(driver, device, &mode);
     if (err == 0) {
         err = srd_gpu_cuda_copy(driver, cuda_devices[device].stream, adds,
                                 count, values);
-        (void)driver->ctx_pop(&context);
+        srd_gpu_cuda_leave(driver, mode);
     }
     pthread_mutex_unlock(&cuda_lock);
     return err;

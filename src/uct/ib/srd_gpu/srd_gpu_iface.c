@@ -63,7 +63,7 @@ static void srd_gpu_iface_close(uct_iface_h tl_iface)
     last = *iface; /* completions come until it is closed */
     base_iface_delete(&iface->super);
     srd_gpu_peer_free_all(&last);
-    srd_gpu_memory_free(&last);
+    srd_gpu_memory_free(&last, NULL);
 }
 
 static unsigned srd_gpu_log2(unsigned number)

@@ -44,11 +44,11 @@ void *srd_gpu_memory_get(srd_gpu_iface_t *iface, size_t size)
     return block->memory;
 }
 
-void srd_gpu_memory_free(srd_gpu_iface_t *iface)
+void srd_gpu_memory_free(srd_gpu_iface_t *iface, const srd_gpu_block_t *kept)
 {
     srd_gpu_block_t *block;
 
-    while ((block = iface->blocks) != NULL) {
+    while ((block = iface->blocks) != kept) {
         iface->blocks = block->next;
         if (block->is_cuda) {
             srd_gpu_cuda_host_free(block->memory);

@@ -10,7 +10,7 @@
 
 /* Rings: *pi and *ci of a channel each in a line of its own, for both sides
  * write them. */
-static ucs_status_t srd_gpu_open_rings(srd_gpu_iface_t *iface)
+static ucs_status_t srd_gpu_make_rings(srd_gpu_iface_t *iface)
 {
     size_t depth = (size_t)1 << iface->log_depth;
     size_t count = iface->channels * depth + 1, i;
@@ -19,9 +19,6 @@ static ucs_status_t srd_gpu_open_rings(srd_gpu_iface_t *iface)
     srd_gpu_item_t        *items;
     uint64_t              *indices;
 
-    if (iface->d2p != NULL) {
-        return UCS_OK;
-    }
     d2p = srd_gpu_memory_get(iface, sizeof(*d2p) + iface->channels *
                                                            sizeof(*channel));
     indices = srd_gpu_memory_get(iface, iface->channels * 256);
@@ -50,6 +47,20 @@ static ucs_status_t srd_gpu_open_rings(srd_gpu_iface_t *iface)
     }
     iface->item_block = items;
     iface->d2p        = d2p;
+    return UCS_OK;
+}
+
+/* All of them, or none: UCP's user may ask again. */
+static ucs_status_t srd_gpu_open_rings(srd_gpu_iface_t *iface)
+{
+    struct srd_gpu_block *before = iface->blocks;
+    ucs_status_t          status = srd_gpu_make_rings(iface);
+
+    if (status != UCS_OK) {
+        srd_gpu_memory_free(iface, before);
+        return status;
+    }
+    srd_gpu_count_prepare(iface);
     return UCS_OK;
 }
 
@@ -130,7 +141,7 @@ ucs_status_t srd_gpu_ep_get_device_ep(uct_ep_h tl_ep, void **device_ep_p)
     srd_gpu_peer_t  *peer  = ep->peer;
 
     if (peer == NULL) {
-        if (srd_gpu_open_rings(iface) != UCS_OK) {
+        if ((iface->d2p == NULL) && (srd_gpu_open_rings(iface) != UCS_OK)) {
             return UCS_ERR_NO_MEMORY;
         }
         peer = iface->free_peers;
