@@ -120,16 +120,18 @@ device_hostile_inside() {
 # A peer's increments of memory that was unmapped, and kernels' writes from memory
 # that cannot be, end no process and no other endpoint.
 device_wrong_inside() {
-    local memory
+    local memory what
     export LD_LIBRARY_PATH=$1 PROGRAM=$BUILD/test/ucp_device_wrong
     for memory in h d; do
         GPU_TROUBLE=allowed device_pair -- --memory $memory
         grep -q 'increment of a counter at 0x[0-9a-f]* is refused' "$CHECK_LOG.server" ||
             fail "nobody tells of increments where no memory is"
     done
-    GPU_TROUBLE=allowed DEVICE=ucp_device_wrong device_pair -- --do key
-    DEVICE=ucp_device_wrong device_pair -- --do capture
-    GPU_TROUBLE=allowed DEVICE=ucp_device_wrong FAKE_GPU_PINNED=20 \
+    for what in key beyond; do
+        GPU_TROUBLE=allowed device_pair -- --do $what
+    done
+    device_pair -- --do capture
+    GPU_TROUBLE=allowed FAKE_GPU_PINNED=20 \
         UCX_SRD_GPU_CHANNELS=32 device_pair -- --do pinned
 }
 

@@ -7,6 +7,8 @@
  * registered; the client, who does not know, increments counters there.
  * --do capture: the server captures a CUDA graph, and the client increments a
  * counter in its GPU's memory, for the first time.
+ * --do beyond: a counter is not wholly in its GPU memory, which is registered
+ * all the same; others beside it are.
  * --do pinned: there is too little pinned memory for rings.
  * --do key: a kernel of the client's writes from memory with a key that no
  * memory can have. That endpoint fails; another one of the same interface, to
@@ -56,17 +58,23 @@ static int way_list(node_t *node, way_t *way, ucp_ep_h ep)
     return device_list_read(node, &remote, &way->key, &way->ep);
 }
 
-static int way_open(node_t *node, way_t *way, int is_device)
+/* With so many bytes less than are registered. */
+static int way_open_less(node_t *node, way_t *way, int is_device, size_t less)
 {
     memset(way, 0, sizeof(*way));
     way->is_device = is_device;
-    way->memory    = is_device ? gpu_malloc(SIZE) :
+    way->memory    = is_device ? gpu_malloc(SIZE - less) :
                                  mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return (way->memory == NULL) || (way->memory == MAP_FAILED) ||
            node_region_open(node, way->memory, SIZE, way->memory,
                             &way->region) ||
            way_list(node, way, node->ep);
+}
+
+static int way_open(node_t *node, way_t *way, int is_device)
+{
+    return way_open_less(node, way, is_device, 0);
 }
 
 static int way_free(way_t *way)
@@ -179,22 +187,28 @@ static int do_key(node_t *node)
     return node_barrier(node);
 }
 
-/* The server captures a graph meanwhile. */
-static int do_capture(node_t *node)
+/* Increments in a GPU's memory, of the last counter and of others in turn, all of
+ * which arrive but those of the last one, if `less` bytes of it are not there.
+ * With `captures` the server captures a graph meanwhile. */
+static int do_count(node_t *node, int captures, size_t less)
 {
     uint64_t value = 0;
     way_t    memory, witness;
+    unsigned i;
 
-    if (way_open(node, &memory, 1) || way_open(node, &witness, 0) ||
-        (!node->client && gpu_capture_begin()) || node_barrier(node)) {
+    if (way_open_less(node, &memory, 1, less) || way_open(node, &witness, 0) ||
+        (captures && gpu_capture_begin()) || node_barrier(node)) {
         return -1;
     }
-    increment(node, &memory, 1);
+    for (i = 0; i < LATE; ++i) {
+        increment(node, &memory, SIZE / sizeof(uint64_t) - 1);
+        increment(node, &memory, 1);
+    }
     increment(node, &witness, 0);
     counter_wait(node, &witness);
-    if ((!node->client && gpu_capture_end()) ||
+    if ((captures && gpu_capture_end()) ||
         gpu_memcpy(&value, (uint64_t*)memory.memory + 1, sizeof(value)) ||
-        (value != 1)) {
+        (value != LATE)) {
         fprintf(stderr, "FAIL: the counter is %lu\n", (unsigned long)value);
         return -1;
     }
@@ -235,14 +249,15 @@ int main(int argc, char **argv)
     };
 
     arg_parse(argc, argv, "usage: ucp_device_wrong [--client] [--port N] "
-              "[--memory h|d] [--do late|capture|pinned|key]\n", args);
+              "[--memory h|d] [--do late|capture|beyond|pinned|key]\n", args);
     if (strcmp(what, "key") == 0) {
         params.peer_err = 1;
         params.err_cb   = on_error;
     }
     if (gpu_open(0) || node_open(&node, &params) ||
         (params.peer_err                  ? do_key(&node) :
-         (strcmp(what, "capture") == 0) ? do_capture(&node) :
+         (strcmp(what, "capture") == 0) ? do_count(&node, !params.client, 0) :
+         (strcmp(what, "beyond") == 0)  ? do_count(&node, 0, 4) :
          (strcmp(what, "pinned") == 0)  ? do_pinned(&node) :
                                           do_late(&node, memory[0] == 'd'))) {
         return 1;

@@ -203,13 +203,13 @@ srd_gpu_cuda_add_before(const srd_gpu_cuda_add_t *adds, unsigned i)
     return before;
 }
 
-/* Reads each counter once, and writes what it is after each of them. */
-static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, void *stream,
+/* Reads each counter once; nothing is under way when it returns. */
+static int srd_gpu_cuda_read(const srd_gpu_cuda_t *driver, void *stream,
                              const srd_gpu_cuda_add_t *adds, unsigned count,
                              uint64_t *values)
 {
     unsigned i;
-    int      err = 0, before;
+    int      err = 0, waited;
 
     for (i = 0; (err == 0) && (i < count); ++i) {
         if (srd_gpu_cuda_add_before(adds, i) < 0) {
@@ -217,8 +217,21 @@ static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, void *stream,
                                sizeof(*values), stream);
         }
     }
-    if (err == 0) {
-        err = driver->stream_synchronize(stream);
+    waited = driver->stream_synchronize(stream);
+    return (err != 0) ? err : waited;
+}
+
+/* Reads them, and writes what each is after each of its increments. */
+static int srd_gpu_cuda_copy(const srd_gpu_cuda_t *driver, void *stream,
+                             const srd_gpu_cuda_add_t *adds, unsigned count,
+                             uint64_t *values)
+{
+    int      err = srd_gpu_cuda_read(driver, stream, adds, count, values);
+    unsigned i;
+    int      before;
+
+    for (i = 0; (err != 0) && (count > 1) && (i < count); ++i) {
+        (void)srd_gpu_cuda_copy(driver, stream, &adds[i], 1, values);
     }
     for (i = 0; (err == 0) && (i < count); ++i) {
         before = srd_gpu_cuda_add_before(adds, i);
