@@ -187,9 +187,9 @@ static int do_key(node_t *node)
     return node_barrier(node);
 }
 
-/* Increments in a GPU's memory, of the last counter and of others in turn, all of
- * which arrive but those of the last one, if `less` bytes of it are not there.
- * With `captures` the server captures a graph meanwhile. */
+/* Increments in a GPU's memory, of the last counter and of another in turn, all
+ * of which arrive but those of the last one, if `less` bytes of it are not
+ * there. With `captures` the server captures a graph meanwhile. */
 static int do_count(node_t *node, int captures, size_t less)
 {
     uint64_t value = 0;

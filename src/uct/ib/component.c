@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one component of this module, as src/ucp_hooks registers it. */
 #include "efa/efa_device.h"
-#include "efa/efa_device_mem.h"
 #include "efa/efa_md.h"
 #include "efa/efa_mr.h"
 #include "efa/efa_trial.h"

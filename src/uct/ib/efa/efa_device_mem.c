@@ -4,29 +4,8 @@
 
 #include <unistd.h>
 
-ucs_status_t efa_mem_elem_pack(ucx_md_t *super, uct_mem_h handle,
-                               uct_rkey_t rkey, ucx_device_mem_t *elem)
-{
-    efa_md_t         *md   = (efa_md_t*)super;
-    const efa_memh_t *memh = handle;
-
-    if (((memh != NULL) && (memh->keys != NULL)) ||
-        (efa_rkey_segments(rkey) != NULL)) {
-        host_error(super->host, "%s: memory of more pages than one "
-                   "registration has is of no use to kernels: register it in "
-                   "parts",
-                   md->device->name);
-        return UCS_ERR_UNSUPPORTED;
-    }
-    if ((memh != NULL) && !efa_memh_is_of(handle, md)) {
-        return efa_memh_refuse(md, handle);
-    }
-    elem->lkey = (memh != NULL) ? memh->mr->lkey : 0;
-    elem->rkey = (rkey != UCT_INVALID_RKEY) ? (uint32_t)rkey : 0;
-    return UCS_OK;
-}
-
-/* What went of a handle's memory: one range, from the first to the last. */
+/* A part of a handle's memory is gone: one range is kept, from the first such
+ * byte to the last. */
 static void efa_device_mem_went(efa_memh_t *memh, uintptr_t start,
                                 uintptr_t end)
 {
@@ -39,8 +18,8 @@ static void efa_device_mem_went(efa_memh_t *memh, uintptr_t start,
 }
 
 /* Memory leaves the address space, with the next instructions. A cache of UCP's
- * may keep it registered, and a device that wrote there would do no harm. In any
- * thread, and in calls that are made under memh_lock. */
+ * may keep it registered, and a device that wrote there would do no harm. In
+ * any thread, and in calls that are made under memh_lock. */
 static void efa_device_mem_unmapped(void *address, size_t length, void *arg)
 {
     efa_md_t    *md    = arg;

@@ -4,11 +4,6 @@
 
 #include "efa_mr.h"
 
-/* Keys of 32 bits, for a GPU's kernels: mem_elem_pack of the component
- * (provider.h). Memory in segments has more than one: it is refused. */
-ucs_status_t efa_mem_elem_pack(ucx_md_t *md, uct_mem_h memh, uct_rkey_t rkey,
-                               ucx_device_mem_t *elem);
-
 /* Handles that were found before, by their keys. Zeroed at first. */
 typedef struct efa_device_mem_cache {
     const efa_memh_t *memhs[64];
@@ -40,7 +35,7 @@ typedef enum efa_device_mem_kind {
     EFA_DEVICE_MEM_ANY
 } efa_device_mem_kind_t;
 
-/* Whose these bytes are, if they are registered, for peers to write, with the
+/* The owner of these bytes, if they are registered, for peers to write, with the
  * device's key `rkey`, and mapped still. Under efa_device_mem_lock, as the
  * next. */
 efa_device_mem_kind_t

@@ -279,3 +279,25 @@ ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
     memcpy(buffer, &wire, sizeof(wire));
     return UCS_OK;
 }
+
+ucs_status_t efa_mem_elem_pack(ucx_md_t *super, uct_mem_h handle,
+                               uct_rkey_t rkey, ucx_device_mem_t *elem)
+{
+    efa_md_t         *md   = (efa_md_t*)super;
+    const efa_memh_t *memh = handle;
+
+    if (((memh != NULL) && (memh->keys != NULL)) ||
+        (efa_rkey_segments(rkey) != NULL)) {
+        host_error(super->host, "%s: memory of more pages than one "
+                   "registration has is of no use to kernels: register it in "
+                   "parts",
+                   md->device->name);
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if ((memh != NULL) && !efa_memh_is_of(handle, md)) {
+        return efa_memh_refuse(md, handle);
+    }
+    elem->lkey = (memh != NULL) ? memh->mr->lkey : 0;
+    elem->rkey = (rkey != UCT_INVALID_RKEY) ? (uint32_t)rkey : 0;
+    return UCS_OK;
+}

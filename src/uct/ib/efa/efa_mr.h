@@ -78,6 +78,11 @@ ucs_status_t efa_mkey_pack(ucx_md_t *md, uct_mem_h memh, const void *address,
 ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h memh, void *address,
                             size_t length, unsigned advice);
 
+/* Keys of 32 bits, for a GPU's kernels: mem_elem_pack of the component
+ * (provider.h). Memory in segments has more than one: it is refused. */
+ucs_status_t efa_mem_elem_pack(ucx_md_t *md, uct_mem_h memh, uct_rkey_t rkey,
+                               ucx_device_mem_t *elem);
+
 /* Starts and ends the registration cache of a domain. A cache that cannot be
  * kept right (no memory events) is not kept. */
 void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config);

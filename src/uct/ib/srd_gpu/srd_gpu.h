@@ -157,8 +157,8 @@ void srd_gpu_order_wait(srd_gpu_peer_t *peer);
 void srd_gpu_order_end(srd_gpu_peer_t *peer);
 void srd_gpu_peer_unused(srd_gpu_peer_t *peer);
 
-/* Memory that CPU and GPU read and write (srd_gpu_memory.c), zeroed; NULL, after
- * a line. */
+/* Memory that CPU and GPU read and write (srd_gpu_memory.c), zeroed; NULL,
+ * after a line. */
 void *srd_gpu_memory_get(srd_gpu_iface_t *iface, size_t size);
 
 /* All, or (`kept`, of iface->blocks) what came later. */

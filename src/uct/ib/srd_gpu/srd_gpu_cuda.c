@@ -83,8 +83,8 @@ static struct {
 } cuda_devices[CUDA_DEVICES];
 
 /* Calls of ours are none of a graph that the program captures meanwhile: they
- * would fail, in any thread, and so would the capture. *mode_p: for leave, which
- * follows unless there is an error. */
+ * would fail, in any thread, and so would the capture. *mode_p: for leave,
+ * which follows unless there is an error. */
 static int srd_gpu_cuda_enter(const srd_gpu_cuda_t *driver, int device,
                               int *mode_p)
 {
