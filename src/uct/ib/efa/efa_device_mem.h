@@ -35,8 +35,8 @@ typedef enum efa_device_mem_kind {
     EFA_DEVICE_MEM_ANY
 } efa_device_mem_kind_t;
 
-/* The owner of these bytes, if they are registered, for peers to write, with the
- * device's key `rkey`, and mapped still. Under efa_device_mem_lock, as the
+/* The owner of these bytes, if they are registered, for peers to write, with
+ * the device's key `rkey`, and mapped still. Under efa_device_mem_lock, as the
  * next. */
 efa_device_mem_kind_t
 efa_device_mem_find(efa_md_t *md, efa_device_mem_cache_t *cache, uint32_t rkey,
