@@ -102,8 +102,9 @@ class Run:
         done = subprocess.run(
             [*self.inside, f"{build}/bin/efasim", "run", "--fabric",
              f"{name}.{os.getpid()}", *self.device, "--max-ah", handles, "--",
-             "env", f"UCX_SRD_MAX_AH={handles}", *env, f"{build}/bin/srdrun",
-             "valgrind", "--tool=callgrind", "--dump-instr=yes",
+             # as where no huge pages are free
+             "env", "UCX_EFA_HUGE_PAGES=n", f"UCX_SRD_MAX_AH={handles}", *env,
+             f"{build}/bin/srdrun", "valgrind", "--tool=callgrind", "--dump-instr=yes",
              "--separate-callers=60", f"--callgrind-out-file={path}",
              # sorted: it forgets names whose beginning it is told behind them
              *[f"--toggle-collect={phase}" for phase in sorted(phases)],

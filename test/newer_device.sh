@@ -81,7 +81,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)' \
 uct_pages() {
     [ -z "${SRD_SANITIZE-}" ] || skip_here "sanitizers have pages of their own"
     need ucx_info /usr/bin/python3
-    export UCX_TLS=srd UCX_MAX_COMPONENT_MDS=64
+    export UCX_TLS=srd UCX_MAX_COMPONENT_MDS=64 UCX_EFA_HUGE_PAGES=n
     local few many
     few=$(pages_of 4) && many=$(pages_of 32) || fail "no count"
     note "pages: $few of 4 devices, $many of 32"
