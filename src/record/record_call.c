@@ -6,9 +6,112 @@
  */
 #define RECORD_CALL_NAMES_OFF
 #include "record_call.h"
-#include "record_begin.h"
+
+#include <flow/image.h>
 
 #include <string.h>
+
+/* A number at a place; the place behind it. */
+static inline uint8_t *record_put_number(uint8_t *at, uint64_t number)
+{
+    while (number >= 0x80) {
+        *at++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *at++ = (uint8_t)number;
+    return at;
+}
+
+static inline void record_write_number(record_t *record, uint64_t number)
+{
+    record->pos = record_put_number(record->pos, number);
+}
+
+static inline uint64_t record_write_sign(uint64_t difference)
+{
+    return (difference << 1) ^ (0 - (difference >> 63));
+}
+
+/* From the value before, which it replaces. */
+static inline uint64_t record_step(uint64_t *last, uint64_t value)
+{
+    uint64_t step = record_write_sign(value - *last);
+
+    *last = value;
+    return step;
+}
+
+static inline void record_write_time(record_t *record, flow_time_t time)
+{
+    record_write_number(record, record_step(&record->base.time, time));
+}
+
+/* 0: none. */
+static inline uint8_t *
+record_put_name(uint8_t *at, uint64_t *last, uint64_t name)
+{
+    return record_put_number(at, (name == 0) ? 0 : record_step(last, name) + 1);
+}
+
+static inline void record_write_handle(record_t *record, const void *handle)
+{
+    record->pos = record_put_name(record->pos, &record->base.handle,
+                                  (uintptr_t)handle);
+}
+
+static inline uint8_t *
+record_put_op(record_t *record, uint8_t *at, const flow_op_t *op)
+{
+    uint64_t name = (uintptr_t)op;
+
+    if (record->replays && (op != NULL)) {
+        name = ((const record_replayed_op_t*)op)->id;
+    }
+    return record_put_name(at, &record->base.op, name);
+}
+
+static inline void record_write_word(record_t *record, uint64_t word)
+{
+    memcpy(record->pos, &word, sizeof(word));
+    record->pos += sizeof(word);
+}
+
+static inline void
+record_write_bytes(record_t *record, const void *bytes, size_t length)
+{
+    record_write_number(record, length);
+    memcpy(record->pos, bytes, length);
+    record->pos += length;
+}
+
+/* A header of FLOW_SHORT_HDR bytes, as bytes. */
+static inline uint8_t *record_put_header(uint8_t *at, uint64_t word)
+{
+    *at = FLOW_SHORT_HDR;
+    flow_wire_store64(at + 1, word);
+    return at + 1 + FLOW_SHORT_HDR;
+}
+
+static inline void record_write_tx(record_t *record, const flow_tx_t *tx)
+{
+    record_write_number(record, (tx != NULL) ? flow_tx_index(tx) : 0);
+}
+
+static inline void record_write_peer(record_t *record, const flow_peer_t *peer)
+{
+    record_write_number(record,
+                        (peer != NULL) ? flow_image_peer_number(peer) : 0);
+}
+
+static inline void record_write_end(record_t *record)
+{
+    ++record->calls;
+    if (record->segment != NULL) {
+        __atomic_store_n(&record->segment->used,
+                         (uint64_t)(record->pos - (uint8_t*)record->segment),
+                         __ATOMIC_RELEASE);
+    }
+}
 
 static void record_state(record_t *record)
 {
@@ -25,7 +128,9 @@ static void record_time(record_t *record)
     record->late = 0;
 }
 
-void record_between(record_t *record)
+/* Records between those of calls. A time that is late has room: the segment had
+ * some when it was told. */
+static void record_between(record_t *record)
 {
     if (record->replays) {
         return;
@@ -41,6 +146,27 @@ void record_between(record_t *record)
     }
 }
 
+/* The recorder of a core that has one, with room for a call at its pos. */
+static inline record_t *record_begin_none(const flow_core_t *core)
+{
+    record_t *record = flow_core_user(core);
+
+    if (flow_unlikely((record->calls % RECORD_STATE_EVERY == 0) ||
+                      (record->late != 0) || (record->pos >= record->end))) {
+        record_between(record);
+    }
+    return record;
+}
+
+static inline __attribute__((always_inline)) record_t *
+record_begin(const flow_core_t *core, record_kind_t kind)
+{
+    record_t *record = record_begin_none(core);
+
+    *record->pos++ = (uint8_t)kind;
+    return record;
+}
+
 static inline __attribute__((always_inline)) record_t *
 record_begin_tx(const flow_core_t *core, record_kind_t kind,
                 const flow_tx_t *tx)
@@ -50,36 +176,6 @@ record_begin_tx(const flow_core_t *core, record_kind_t kind,
 
     *at++       = (uint8_t)kind;
     record->pos = record_put_number(at, flow_tx_index(tx));
-    return record;
-}
-
-static record_t *
-record_begin_op(const flow_core_t *core, record_kind_t kind,
-                const flow_op_t *op)
-{
-    record_t *record = record_begin(core, kind);
-
-    record_write_op(record, op);
-    record_write_tx(record, op->tx);
-    return record;
-}
-
-static record_t *
-record_begin_peer(const flow_core_t *core, record_kind_t kind,
-                  const flow_peer_t *peer)
-{
-    record_t *record = record_begin(core, kind);
-
-    record_write_peer(record, peer);
-    return record;
-}
-
-static record_t *record_begin_time(const flow_core_t *core, record_kind_t kind,
-                                   flow_time_t time)
-{
-    record_t *record = record_begin(core, kind);
-
-    record_write_time(record, time);
     return record;
 }
 
@@ -96,49 +192,47 @@ void record_call_state(flow_core_t *core)
     record_state(flow_core_user(core));
 }
 
-#define RECORD_DEFINE(_kind, _name) \
-    void record_call_##_name(flow_core_t *core, flow_tx_t *tx) \
-    { \
-        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
-        \
-        flow_##_name(core, tx); \
-        record_write_end(record); \
-    }
-RECORD_CALLS_OF_TX(RECORD_DEFINE)
-#undef RECORD_DEFINE
+#define RECORD_PUT(_number) at = record_put_number(at, _number);
+#define RECORD_PUT_
+#define RECORD_PUT_TX     RECORD_PUT(flow_tx_index(tx))
+#define RECORD_PUT_PEER   RECORD_PUT(flow_image_peer_number(peer))
+#define RECORD_PUT_OP     at = record_put_op(record, at, op);
+#define RECORD_PUT_SENT \
+    RECORD_PUT_OP RECORD_PUT(flow_tx_index(op->tx)) RECORD_PUT(op->psn)
+#define RECORD_PUT_FLAGS  RECORD_PUT(op->flags)
+#define RECORD_PUT_TIME   RECORD_PUT(record_step(&record->base.time, time))
+#define RECORD_PUT_WORD   flow_wire_store64(at, word); at += sizeof(word);
+#define RECORD_PUT_NUMBER RECORD_PUT(number)
+#define RECORD_PUT_SECOND RECORD_PUT(second)
+#define RECORD_PUT_FAILED RECORD_PUT(failed != 0)
+#define RECORD_PUT_PLACE  RECORD_PUT(psn % FLOW_MAP_BITS)
+#define RECORD_PASS_
+#define RECORD_PASS_TX     , tx
+#define RECORD_PASS_PEER   , peer
+#define RECORD_PASS_OP     , op
+#define RECORD_PASS_SENT   , op
+#define RECORD_PASS_FLAGS
+#define RECORD_PASS_TIME   , time
+#define RECORD_PASS_WORD   , word
+#define RECORD_PASS_NUMBER , number
+#define RECORD_PASS_SECOND , second
+#define RECORD_PASS_FAILED , failed != 0
+#define RECORD_PASS_PLACE  , psn
 
-#define RECORD_DEFINE(_kind, _name) \
-    void record_call_##_name(flow_core_t *core, flow_peer_t *peer) \
+#define RECORD_DEFINE(_kind, _name, _a, _b, _c) \
+    void record_call_##_name(flow_core_t *core RECORD_PARAM_##_a \
+                             RECORD_PARAM_##_b RECORD_PARAM_##_c) \
     { \
-        record_t *record = record_begin_peer(core, RECORD_##_kind, peer); \
+        record_t *record = record_begin_none(core); \
+        uint8_t  *at     = record->pos; \
         \
-        flow_##_name(core, peer); \
+        RECORD_PUT(RECORD_##_kind) \
+        RECORD_PUT_##_a RECORD_PUT_##_b RECORD_PUT_##_c \
+        record->pos = at; \
+        flow_##_name(core RECORD_PASS_##_a RECORD_PASS_##_b RECORD_PASS_##_c); \
         record_write_end(record); \
     }
-RECORD_CALLS_OF_PEER(RECORD_DEFINE)
-#undef RECORD_DEFINE
-
-#define RECORD_DEFINE(_kind, _name, _type, _number) \
-    void record_call_##_name(flow_core_t *core, flow_tx_t *tx, _type number) \
-    { \
-        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
-        \
-        record_write_number(record, _number); \
-        flow_##_name(core, tx, number); \
-        record_write_end(record); \
-    }
-RECORD_CALLS_OF_TX_AND_NUMBER(RECORD_DEFINE)
-#undef RECORD_DEFINE
-
-#define RECORD_DEFINE(_kind, _name, _type, _number) \
-    void record_call_##_name(flow_core_t *core, _type number) \
-    { \
-        record_t *record = record_begin_number(core, RECORD_##_kind, _number); \
-        \
-        flow_##_name(core, number); \
-        record_write_end(record); \
-    }
-RECORD_CALLS_OF_NUMBER(RECORD_DEFINE)
+RECORD_ROWS(RECORD_DEFINE)
 #undef RECORD_DEFINE
 
 /* ------------------------------------------------------------- sending */
@@ -217,48 +311,23 @@ flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
     return psn;
 }
 
-void record_call_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now)
+static flow_op_t *
+record_op(record_t *record, flow_op_t *op, const int *fail)
 {
-    record_t *record = record_begin_op(core, RECORD_TX_RNR, op);
-
-    record_write_number(record, op->psn);
-    record_write_time(record, now);
-    flow_tx_rnr(core, op, now);
-    record_write_end(record);
+    record->pos = record_put_op(record, record->pos, op);
+    record_end_number(record, (op != NULL) && *fail);
+    return op;
 }
 
 flow_op_t *record_call_tx_repost_next(flow_core_t *core, flow_time_t now,
                                       int *fail)
 {
-    record_t  *record = record_begin_time(core, RECORD_TX_REPOST_NEXT, now);
-    flow_op_t *op     = flow_tx_repost_next(core, now, fail);
+    record_t  *record = record_begin(core, RECORD_TX_REPOST_NEXT);
+    flow_op_t *op;
 
-    record_write_op(record, op);
-    record_end_number(record, (op != NULL) && *fail);
-    return op;
-}
-
-void record_call_tx_repost_return(flow_core_t *core, flow_op_t *op)
-{
-    record_t *record = record_begin(core, RECORD_TX_REPOST_RETURN);
-
-    record_write_op(record, op);
-    flow_tx_repost_return(core, op);
-    record_write_end(record);
-}
-
-void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
-{
-    record_t *record;
-
-    if (flow_core_user(core) == NULL) {
-        flow_tx_pause(tx, reasons);
-        return;
-    }
-    record = record_begin_tx(core, RECORD_TX_PAUSE, tx);
-    record_write_number(record, reasons);
-    flow_tx_pause(tx, reasons);
-    record_write_end(record);
+    record_write_time(record, now);
+    op = flow_tx_repost_next(core, now, fail);
+    return record_op(record, op, fail);
 }
 
 int record_call_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
@@ -280,20 +349,9 @@ void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
         return;
     }
     record = record_begin_tx(core, RECORD_RESEND_COMMIT, tx);
-    record_write_op(record, op);
+    record->pos = record_put_op(record, record->pos, op);
     record_header(record, tx, packet);
     flow_resend_commit(core, tx, op);
-    record_write_end(record);
-}
-
-void record_call_resend_sent(flow_core_t *core, flow_op_t *op, int failed)
-{
-    record_t *record = record_begin_op(core, RECORD_RESEND_SENT, op);
-
-    record_write_number(record, op->psn);
-    record_write_number(record, op->flags);
-    record_write_number(record, failed != 0);
-    flow_resend_sent(core, op, failed);
     record_write_end(record);
 }
 
@@ -302,17 +360,17 @@ flow_op_t *record_call_resend_release_next(flow_core_t *core, int *fail)
     record_t  *record = record_begin(core, RECORD_RESEND_RELEASE);
     flow_op_t *op     = flow_resend_release_next(core, fail);
 
-    record_write_op(record, op);
-    record_end_number(record, (op != NULL) && *fail);
-    return op;
+    return record_op(record, op, fail);
 }
 
 void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
                                void *buf)
 {
-    record_t *record = record_begin_op(core, RECORD_RESEND_HEADER, op);
+    record_t *record = record_begin(core, RECORD_RESEND_HEADER);
     unsigned  length = flow_wire_hdr_len(buf);
 
+    record->pos = record_put_op(record, record->pos, op);
+    record_write_tx(record, op->tx);
     record_write_bytes(record, buf, length);
     flow_resend_header(core, op, buf);
     record_write_bytes(record, buf, length);
@@ -323,36 +381,17 @@ void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
 
 int record_call_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
 {
-    record_t *record = record_begin_time(core, RECORD_CTL_NEXT, now);
-    int       found  = flow_ctl_next(core, now, ctl);
+    record_t *record = record_begin(core, RECORD_CTL_NEXT);
+    int       found;
 
+    record_write_time(record, now);
+    found = flow_ctl_next(core, now, ctl);
     record_write_number(record, (unsigned)found);
     record_write_peer(record, found ? ctl->peer : NULL);
     record_write_word(record, found ? ctl->cookie : 0);
     record_write_bytes(record, ctl->data, found ? ctl->len : 0);
     record_write_end(record);
     return found;
-}
-
-void record_call_ctl_unsent(flow_core_t *core, uint64_t cookie)
-{
-    record_t *record = record_begin(core, RECORD_CTL_UNSENT);
-
-    record_write_word(record, cookie);
-    flow_ctl_unsent(core, cookie);
-    record_write_end(record);
-}
-
-void record_call_ctl_done(flow_core_t *core, uint64_t cookie,
-                          flow_send_status_t status, flow_time_t now)
-{
-    record_t *record = record_begin(core, RECORD_CTL_DONE);
-
-    record_write_word(record, cookie);
-    record_write_number(record, status);
-    record_write_time(record, now);
-    flow_ctl_done(core, cookie, status, now);
-    record_write_end(record);
 }
 
 static int record_event(record_t *record, int found, const flow_event_t *event)
@@ -406,59 +445,118 @@ void record_call_timer_set_now(flow_core_t *core, flow_time_t now)
             return;
         }
     }
-    record = record_begin_time(core, RECORD_TIMER_NOW, now);
+    record = record_begin(core, RECORD_TIMER_NOW);
+    record_write_time(record, now);
     flow_timer_set_now(core, now);
-    record_write_end(record);
-}
-
-void record_call_timer_run(flow_core_t *core, flow_time_t now)
-{
-    record_t *record = record_begin_time(core, RECORD_TIMER_RUN, now);
-
-    flow_timer_run(core, now);
-    record_write_end(record);
-}
-
-void record_call_peer_set_cookie(flow_core_t *core, flow_peer_t *peer,
-                                 void *cookie)
-{
-    record_t *record;
-
-    if (flow_core_user(core) == NULL) {
-        flow_peer_set_cookie(peer, cookie);
-        return;
-    }
-    record = record_begin_peer(core, RECORD_PEER_COOKIE, peer);
-    record_write_word(record, (uintptr_t)cookie);
-    flow_peer_set_cookie(peer, cookie);
-    record_write_end(record);
-}
-
-void record_call_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
-                             flow_rma_t rma)
-{
-    record_t *record = record_begin_peer(core, RECORD_PEER_AH, peer);
-
-    record_write_number(record, ah);
-    record_write_number(record, rma);
-    flow_peer_set_ah(core, peer, ah, rma);
-    record_write_end(record);
-}
-
-void record_call_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted)
-{
-    record_t *record = record_begin_number(core, RECORD_PEER_AGE, taken);
-
-    record_write_number(record, posted);
-    flow_peer_age(core, taken, posted);
     record_write_end(record);
 }
 
 void *record_call_pool_grow(flow_core_t *core, flow_pool_t pool, void *mem)
 {
-    record_t *record = record_begin_number(core, RECORD_POOL_GROW, pool);
+    record_t *record = record_begin(core, RECORD_POOL_GROW);
     void     *former = flow_pool_grow(core, pool, mem);
 
+    record_write_number(record, pool);
     record_write_end(record);
     return former;
+}
+/* ------------------------------------------------------- received packets */
+
+static inline unsigned record_verdict(flow_rx_verdict_t verdict,
+                                      unsigned am_id, unsigned offset)
+{
+    return (unsigned)verdict | (am_id << 3) | (offset << 8);
+}
+
+/* Verdict, message id and offset in one number, in the other the flow that is
+ * to be drained (odd), or why it is dropped (even). */
+static flow_rx_verdict_t
+record_accept(flow_core_t *core, record_kind_t kind, const void *pkt,
+              size_t len, void *handle, flow_src_t src, flow_rx_out_t *out,
+              __typeof__(flow_rx_accept_slow) *accept)
+{
+    record_t         *record = record_begin(core, kind);
+    flow_rx_out_t     said   = {.token = 0};
+    flow_rx_verdict_t verdict;
+
+    record_write_bytes(record, pkt, record_format_packet(pkt, len));
+    record_write_number(record, len);
+    record_write_handle(record, handle);
+    record_write_number(record, record_step(&record->base.src, src));
+    verdict = accept(core, pkt, len, handle, src, &said);
+    record_write_number(record, record_verdict(verdict, said.am_id,
+                                               said.offset));
+    record_write_number(record, said.more ? ((uint64_t)said.token << 1) | 1 :
+                                            (uint64_t)said.reason << 1);
+    record_write_end(record);
+    if (verdict != FLOW_RX_NO_MEMORY) {
+        *out = said;
+    }
+    return verdict;
+}
+
+#define RECORD_DEFINE(_kind, _name) \
+    flow_rx_verdict_t \
+    record_call_##_name(flow_core_t *core, const void *pkt, size_t len, \
+                        void *handle, flow_src_t src, flow_rx_out_t *out) \
+    { \
+        return record_accept(core, RECORD_##_kind, pkt, len, handle, src, out, \
+                             flow_##_name); \
+    }
+RECORD_DEFINE(RX_ACCEPT, rx_accept_slow)
+RECORD_DEFINE(RX_ACCEPT_HELD, rx_accept_held)
+#undef RECORD_DEFINE
+
+/* Nothing is written where the core leaves the packet. */
+flow_rx_verdict_t
+record_call_rx_short(flow_core_t *core, const void *pkt, size_t len,
+                     void *handle, int may_hold, flow_src_t src, uint64_t *word)
+{
+    record_t         *record;
+    flow_rx_verdict_t verdict;
+    uint8_t          *at;
+
+    if (flow_core_user(core) == NULL) { /* it stopped */
+        return flow_rx_short(core, pkt, len, handle, may_hold, src, word);
+    }
+    record  = record_begin_none(core);
+    verdict = flow_rx_short(core, pkt, len, handle, may_hold, src, word);
+    if (flow_unlikely(verdict == FLOW_RX_OTHER)) {
+        return verdict;
+    }
+    at    = record->pos;
+    *at++ = RECORD_RX_SHORT;
+    at = record_put_header(at, *word);
+    at = record_put_number(at, len);
+    at = record_put_number(at, record_step(&record->base.handle,
+                                           (uintptr_t)handle) + 1);
+    at = record_put_number(at, record_step(&record->base.src, src));
+    if (flow_unlikely(verdict == FLOW_RX_HOLD)) {
+        at = record_put_number(at, FLOW_RX_HOLD);
+    } else {
+        at = record_put_number(at, record_verdict(FLOW_RX_DELIVER,
+                                                  *word & FLOW_WIRE_AM_MASK,
+                                                  FLOW_SHORT_HDR));
+    }
+    record->pos = record_put_number(at, (verdict == FLOW_RX_FILL) ?
+                                        (flow_wire_token(*word) << 1) | 1 : 0);
+    record_write_end(record);
+    return verdict;
+}
+
+unsigned record_call_rx_run(flow_core_t *core, uint32_t token, void **handles,
+                            unsigned max)
+{
+    record_t *record = record_begin(core, RECORD_RX_RUN);
+    unsigned  count, i;
+
+    record_write_number(record, token);
+    record_write_number(record, max);
+    count = flow_rx_run(core, token, handles, max);
+    record_write_number(record, count);
+    for (i = 0; i < count; ++i) {
+        record_write_handle(record, handles[i]);
+    }
+    record_write_end(record);
+    return count;
 }

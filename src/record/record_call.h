@@ -18,98 +18,98 @@
 extern "C" {
 #endif
 
-/* flow_tx_commit, recorded; the packet begins at `packet`. */
-flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
-                                 const void *packet);
-/* The same for flow_resend_commit. */
-void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
-                               const void *packet);
-/* flow_rx_short, recorded where it takes the packet. */
-flow_rx_verdict_t
-record_call_rx_short(flow_core_t *core, const void *pkt, size_t len,
-                     void *handle, int may_hold, flow_src_t src,
-                     uint64_t *word);
-/* flow_tx_pause and flow_peer_set_cookie, recorded. */
-void record_call_tx_pause(flow_core_t *core, flow_tx_t *tx, unsigned reasons);
-void record_call_peer_set_cookie(flow_core_t *core, flow_peer_t *peer,
-                                 void *cookie);
-
-/* Calls that answer nothing, RECORD_kind and flow_name: _X(kind, name) of a
- * flow, and of a peer; _X(kind, name, type, number) of a flow and a number, and
- * of a number, which is written as so. */
-#define RECORD_CALLS_OF_TX(_X) \
-    _X(TX_CLOSE, tx_close) \
-    _X(TX_PING, tx_ping) \
-    _X(TX_CHECK, tx_check) \
-    _X(TX_PASS_ONE, tx_pass_one)
-#define RECORD_CALLS_OF_PEER(_X) \
-    _X(PEER_LOST, peer_lost) \
-    _X(PEER_DEAD, peer_dead)
-#define RECORD_CALLS_OF_TX_AND_NUMBER(_X) \
-    _X(TX_DONE, tx_done, unsigned, number % FLOW_MAP_BITS) \
-    _X(TX_FAIL, tx_fail, flow_send_status_t, number) \
-    _X(TX_RESUME, tx_resume, unsigned, number)
-#define RECORD_CALLS_OF_NUMBER(_X) \
-    _X(RX_POSTED, core_rx_posted, uint32_t, number) \
-    _X(RX_BACKLOG, core_rx_backlog, int, number != 0) \
-    _X(RX_DROP, drop_count, flow_drop_t, number)
+/* Calls that answer nothing: kind, flow_name, and what each parameter behind the
+ * core is: RECORD_PARAM_*, written as RECORD_PUT_* (record_call.c), replayed as
+ * RUN_PASS_* (tools/replay). */
+#define RECORD_ROWS(_X) \
+    _X(TX_CLOSE, tx_close, TX,,) \
+    _X(TX_DONE, tx_done, TX, PLACE,) \
+    _X(TX_RNR, tx_rnr, SENT, TIME,) \
+    _X(TX_REPOST_RETURN, tx_repost_return, OP,,) \
+    _X(TX_FAIL, tx_fail, TX, NUMBER,) \
+    _X(TX_PING, tx_ping, TX,,) \
+    _X(TX_PAUSE, tx_paused_by, TX, NUMBER,) \
+    _X(TX_RESUME, tx_resume, TX, NUMBER,) \
+    _X(TX_PASS_ONE, tx_pass_one, TX,,) \
+    _X(RESEND_SENT, resend_sent, SENT, FLAGS, FAILED) \
+    _X(RX_DROP, drop_count, NUMBER,,) \
+    _X(CTL_UNSENT, ctl_unsent, WORD,,) \
+    _X(CTL_DONE, ctl_done, WORD, NUMBER, TIME) \
+    _X(TIMER_RUN, timer_run, TIME,,) \
+    _X(RX_POSTED, core_rx_posted, NUMBER,,) \
+    _X(RX_BACKLOG, core_rx_backlog, NUMBER,,) \
+    _X(PEER_COOKIE, peer_has_cookie, PEER, WORD,) \
+    _X(PEER_AH, peer_set_ah, PEER, NUMBER, SECOND) \
+    _X(PEER_LOST, peer_lost, PEER,,) \
+    _X(PEER_DEAD, peer_dead, PEER,,) \
+    _X(PEER_AGE, peer_age, NUMBER, SECOND,) \
+    _X(TX_CHECK, tx_check, TX,,)
+#define RECORD_PARAM_
+#define RECORD_PARAM_TX     , flow_tx_t *tx
+#define RECORD_PARAM_PEER   , flow_peer_t *peer
+#define RECORD_PARAM_OP     , flow_op_t *op
+#define RECORD_PARAM_SENT   , flow_op_t *op  /* with its flow and psn */
+#define RECORD_PARAM_FLAGS                   /* op->flags */
+#define RECORD_PARAM_TIME   , flow_time_t time
+#define RECORD_PARAM_WORD   , uint64_t word
+#define RECORD_PARAM_NUMBER , uint64_t number
+#define RECORD_PARAM_SECOND , uint64_t second
+#define RECORD_PARAM_FAILED , uint64_t failed
+#define RECORD_PARAM_PLACE  , uint64_t psn   /* modulo FLOW_MAP_BITS */
 
 /* For a core that has a recorder: as flow_*. */
-#define RECORD_DECLARE(_kind, _name) \
-    void record_call_##_name(flow_core_t *core, flow_tx_t *tx);
-RECORD_CALLS_OF_TX(RECORD_DECLARE)
+#define RECORD_DECLARE(_kind, _name, _a, _b, _c) \
+    void record_call_##_name(flow_core_t *core RECORD_PARAM_##_a \
+                             RECORD_PARAM_##_b RECORD_PARAM_##_c);
+RECORD_ROWS(RECORD_DECLARE)
 #undef RECORD_DECLARE
-#define RECORD_DECLARE(_kind, _name) \
-    void record_call_##_name(flow_core_t *core, flow_peer_t *peer);
-RECORD_CALLS_OF_PEER(RECORD_DECLARE)
-#undef RECORD_DECLARE
-#define RECORD_DECLARE(_kind, _name, _type, _number) \
-    void record_call_##_name(flow_core_t *core, flow_tx_t *tx, _type number);
-RECORD_CALLS_OF_TX_AND_NUMBER(RECORD_DECLARE)
-#undef RECORD_DECLARE
-#define RECORD_DECLARE(_kind, _name, _type, _number) \
-    void record_call_##_name(flow_core_t *core, _type number);
-RECORD_CALLS_OF_NUMBER(RECORD_DECLARE)
-#undef RECORD_DECLARE
-
+__typeof__(flow_tx_open) record_call_tx_open;
+__typeof__(flow_tx_ready_slow) record_call_tx_ready_slow;
+__typeof__(flow_tx_repost_next) record_call_tx_repost_next;
+__typeof__(flow_tx_rma_ready) record_call_tx_rma_ready;
+__typeof__(flow_resend_release_next) record_call_resend_release_next;
+__typeof__(flow_resend_header) record_call_resend_header;
+__typeof__(flow_rx_accept_slow) record_call_rx_accept_slow;
+__typeof__(flow_rx_accept_held) record_call_rx_accept_held;
+__typeof__(flow_rx_run) record_call_rx_run;
+__typeof__(flow_ctl_next) record_call_ctl_next;
+__typeof__(flow_event_next) record_call_event_next;
+__typeof__(flow_event_peer_next) record_call_event_peer_next;
+__typeof__(flow_timer_set_now) record_call_timer_set_now;
+__typeof__(flow_pool_grow) record_call_pool_grow;
 void record_call_state(flow_core_t *core);
-flow_status_t record_call_tx_open(flow_core_t *core, const flow_addr_t *peer,
-                                  void *cookie, flow_tx_t **tx_p);
-int  record_call_tx_ready_slow(flow_core_t *core, flow_tx_t *tx);
-void record_call_tx_rnr(flow_core_t *core, flow_op_t *op, flow_time_t now);
-flow_op_t *record_call_tx_repost_next(flow_core_t *core, flow_time_t now,
-                                      int *fail);
-void record_call_tx_repost_return(flow_core_t *core, flow_op_t *op);
-int  record_call_tx_rma_ready(flow_core_t *core, flow_tx_t *tx);
-void record_call_resend_sent(flow_core_t *core, flow_op_t *op, int failed);
-flow_op_t *record_call_resend_release_next(flow_core_t *core, int *fail);
-void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
-                               void *buf);
-flow_rx_verdict_t
-record_call_rx_accept_slow(flow_core_t *core, const void *pkt, size_t len,
-                           void *handle, flow_src_t src, flow_rx_out_t *out);
-flow_rx_verdict_t
-record_call_rx_accept_held(flow_core_t *core, const void *pkt, size_t len,
-                           void *handle, flow_src_t src, flow_rx_out_t *out);
-unsigned record_call_rx_run(flow_core_t *core, uint32_t token, void **handles,
-                            unsigned max);
-int  record_call_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl);
-void record_call_ctl_unsent(flow_core_t *core, uint64_t cookie);
-void record_call_ctl_done(flow_core_t *core, uint64_t cookie,
-                          flow_send_status_t status, flow_time_t now);
-int  record_call_event_next(flow_core_t *core, flow_event_t *event);
-int  record_call_event_peer_next(flow_core_t *core, flow_event_t *event);
-void record_call_timer_set_now(flow_core_t *core, flow_time_t now);
-void record_call_timer_run(flow_core_t *core, flow_time_t now);
-void record_call_peer_set_ah(flow_core_t *core, flow_peer_t *peer, uint16_t ah,
-                             flow_rma_t rma);
-void record_call_peer_age(flow_core_t *core, uint32_t taken, uint32_t posted);
-void *record_call_pool_grow(flow_core_t *core, flow_pool_t pool, void *mem);
 
+/* For any core, as its recording may have stopped: flow_rx_short, recorded where
+ * it takes the packet; flow_tx_commit and flow_resend_commit of the packet that
+ * begins at `packet`. */
+__typeof__(flow_rx_short) record_call_rx_short;
+flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
+                                 const void *packet);
+void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
+                               const void *packet);
 #define RECORD_CALL(_name, _core, ...) \
     (flow_unlikely(flow_core_user(_core) != NULL) ? \
              record_call_##_name(_core, __VA_ARGS__) : \
              flow_##_name(_core, __VA_ARGS__))
+
+/* flow_tx_pause and flow_peer_set_cookie, which have no core, as the others. */
+static inline void
+flow_tx_paused_by(flow_core_t *core, flow_tx_t *tx, unsigned reasons)
+{
+    (void)core;
+    flow_tx_pause(tx, reasons);
+}
+
+static inline void
+flow_peer_has_cookie(flow_core_t *core, flow_peer_t *peer, uint64_t cookie)
+{
+    (void)core;
+    flow_peer_set_cookie(peer, (void*)(uintptr_t)cookie);
+}
+
+#define record_call_tx_pause(...) RECORD_CALL(tx_paused_by, __VA_ARGS__)
+#define record_call_peer_set_cookie(_core, _peer, _cookie) \
+    RECORD_CALL(peer_has_cookie, _core, _peer, (uintptr_t)(_cookie))
 
 /* flow_tx_ready, flow_tx_rma_ready and flow_rx_accept as one: their first
  * halves change nothing, and need not be. */

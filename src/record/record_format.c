@@ -28,6 +28,11 @@ const char *record_format_name(record_kind_t kind)
     return record_schema[kind].name;
 }
 
+const char *record_format_fields(record_kind_t kind)
+{
+    return record_schema[kind].fields;
+}
+
 static int record_read_number(const uint8_t **at, const uint8_t *end,
                               uint64_t *number)
 {

@@ -175,8 +175,9 @@ typedef struct record_base {
     uint64_t time, handle, op, src;
 } record_base_t;
 
-/* The name of a call, RECORD_NONE < kind < RECORD_KINDS. */
+/* The name of a call, RECORD_NONE < kind < RECORD_KINDS, and its schema. */
 const char *record_format_name(record_kind_t kind);
+const char *record_format_fields(record_kind_t kind);
 
 /*
  * Take apart the call at *at; nothing is assumed of the bytes before end. 1:

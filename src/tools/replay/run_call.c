@@ -18,287 +18,61 @@
         } \
     } while (0)
 
-#define RUN_NO_FLOW "a flow that is not open"
 #define RUN_NO_OP   "an operation that the core has, or has not"
 #define RUN_RANGE   "a value that there is not"
 #define RUN_MEMORY_OUT "out of memory"
 
-/* An operation that the core gave back. */
-static void run_op_back(flow_op_t *op)
-{
-    if (op != NULL) {
-        ((run_op_t*)op)->is_cores = 0;
-    }
-}
+/* Things that a call is about, made of its arguments. */
+typedef struct run_args {
+    flow_tx_t   *tx;
+    flow_peer_t *peer;
+    run_op_t    *op;
+    void        *chunk;
+} run_args_t;
 
-static const char *run_tx_open(run_t *run, const record_call_t *call)
-{
-    flow_tx_t *tx;
-
-    RUN_NEEDS(call->addr.incarnation != 0, RUN_RANGE);
-    (void)flow_tx_open(run->core, &call->addr, (void*)(uintptr_t)call->word[0],
-                       &tx);
-    return NULL;
-}
-
+/* Arguments, as the call's schema has them up to the blank. */
 static const char *
-run_commit(run_t *run, const record_call_t *call, flow_tx_t *tx)
+run_arguments(run_t *run, const record_call_t *call, run_args_t *args)
 {
-    run_op_t *op;
+    const char *field = record_format_fields(call->kind);
 
-    RUN_NEEDS(flow_tx_is_open(tx), "a message that may not be sent");
-    memcpy(run->packet, call->bytes[0].at, call->bytes[0].length);
-    if (call->kind == RECORD_TX_COMMIT) {
-        record_call_tx_commit(run->core, tx, run->packet);
-        return NULL;
-    }
-    op = run_memory_op(run, call->op);
-    RUN_NEEDS(op != NULL, RUN_MEMORY_OUT);
-    RUN_NEEDS((call->op != 0) && !op->is_cores, RUN_NO_OP);
-    op->is_cores = 1;
-    record_call_resend_commit(run->core, tx, &op->in.op, run->packet);
-    return NULL;
-}
-
-#define RUN_TX(_kind, _name) \
-    case RECORD_##_kind: \
-        flow_##_name(run->core, tx); \
-        return NULL;
-
-/* Calls about a flow, but for those about its messages. */
-static const char *
-run_tx(run_t *run, const record_call_t *call, flow_tx_t *tx)
-{
-    uint64_t number = call->number[0];
-
-    RUN_NEEDS(tx != NULL, RUN_NO_FLOW);
-    switch (call->kind) {
-    RECORD_CALLS_OF_TX(RUN_TX)
-    case RECORD_TX_READY:
-        record_call_tx_ready_slow(run->core, tx);
-        return NULL;
-    case RECORD_TX_DONE:
-        flow_tx_done(run->core, tx, (unsigned)number);
-        return NULL;
-    case RECORD_TX_FAIL:
-        RUN_NEEDS(number <= FLOW_SEND_GIVEN_UP, RUN_RANGE);
-        flow_tx_fail(run->core, tx, (flow_send_status_t)number);
-        return NULL;
-    case RECORD_TX_PAUSE:
-        RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
-        record_call_tx_pause(run->core, tx, (unsigned)number);
-        return NULL;
-    case RECORD_TX_RESUME:
-        RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
-        flow_tx_resume(run->core, tx, (unsigned)number);
-        return NULL;
-    case RECORD_TX_RMA_READY:
-        record_call_tx_rma_ready(run->core, tx);
-        return NULL;
-    default:
-        return run_commit(run, call, tx);
-    }
-}
-
-/* Sent, and seen by nobody but the device any more: what it was is recorded. */
-static void run_op_is_sent(const record_call_t *call, run_op_t *op,
-                           flow_tx_t *tx)
-{
-    op->in.op.tx    = tx;
-    op->in.op.psn   = (flow_psn_t)call->number[0];
-    op->in.op.flags = (uint8_t)call->number[1];
-    op->is_cores    = 1;
-}
-
-/* Calls about an operation of a flow. */
-static const char *run_op_call(run_t *run, const record_call_t *call)
-{
-    flow_tx_t *tx = flow_image_tx(run->core, call->tx);
-    run_op_t  *op = run_memory_op(run, call->op);
-
-    RUN_NEEDS(op != NULL, RUN_MEMORY_OUT);
-    RUN_NEEDS(call->op != 0, RUN_NO_OP);
-    if (call->kind == RECORD_TX_REPOST_RETURN) {
-        RUN_NEEDS((op->in.op.tx != NULL) && !op->in.op.linked, RUN_NO_OP);
-        op->is_cores = 1;
-        flow_tx_repost_return(run->core, &op->in.op);
-        return NULL;
-    }
-    RUN_NEEDS(tx != NULL, RUN_NO_FLOW);
-    switch (call->kind) {
-    case RECORD_TX_RNR:
-        RUN_NEEDS(!op->is_cores, RUN_NO_OP);
-        op->in.op.tx  = tx;
-        op->in.op.psn = (flow_psn_t)call->number[0];
-        op->is_cores  = 1;
-        flow_tx_rnr(run->core, &op->in.op, call->time);
-        return NULL;
-    case RECORD_RESEND_SENT:
-        if (!op->is_cores) {
-            run_op_is_sent(call, op, tx);
+    for (; *field != ' '; ++field) {
+        switch (*field) {
+        case 't':
+            args->tx = flow_image_tx(run->core, call->tx);
+            RUN_NEEDS(args->tx != NULL, "a flow that is not open");
+            break;
+        case 'p':
+            args->peer = flow_image_peer(run->core, call->peer);
+            RUN_NEEDS(args->peer != NULL, "a peer that is not there");
+            break;
+        case 'o':
+            RUN_NEEDS(call->op != 0, RUN_NO_OP);
+            args->op = run_memory_op(run, call->op);
+            RUN_NEEDS(args->op != NULL, RUN_MEMORY_OUT);
+            break;
+        case 'b':
+            memset(run->packet, 0, sizeof(run->packet));
+            memcpy(run->packet, call->bytes[0].at, call->bytes[0].length);
+            break;
+        case 'l':
+            RUN_NEEDS(call->length >= call->bytes[0].length, RUN_RANGE);
+            break;
+        case 'h':
+            RUN_NEEDS(call->handle[0] != 0, RUN_RANGE);
+            break;
+        case 'A':
+            RUN_NEEDS(call->addr.incarnation != 0, RUN_RANGE);
+            break;
+        case 'T':
+            RUN_NEEDS(call->time < FLOW_TIME_NEVER / 2,
+                      "a time that does not come");
+            break;
+        default:
+            break;
         }
-        flow_resend_sent(run->core, &op->in.op, call->number[2] != 0);
-        return NULL;
-    default: /* RECORD_RESEND_HEADER */
-        RUN_NEEDS((op->in.op.tx != NULL) && (call->bytes[0].length >= 1),
-                  RUN_NO_OP);
-        memset(run->packet, 0, sizeof(run->packet));
-        memcpy(run->packet, call->bytes[0].at, call->bytes[0].length);
-        flow_resend_header(run->core, &op->in.op, run->packet);
-        return NULL;
-    }
-}
-
-static const char *run_accept(run_t *run, const record_call_t *call)
-{
-    void         *handle = (void*)(uintptr_t)call->handle[0];
-    flow_src_t    src    = (flow_src_t)call->number[0];
-    flow_rx_out_t out;
-    uint64_t      word;
-
-    RUN_NEEDS(handle != NULL, RUN_RANGE);
-    RUN_NEEDS(call->length >= call->bytes[0].length, RUN_RANGE);
-    memset(run->packet, 0, sizeof(run->packet));
-    memcpy(run->packet, call->bytes[0].at, call->bytes[0].length);
-    if (call->kind == RECORD_RX_ACCEPT) {
-        (void)flow_rx_accept_slow(run->core, run->packet, call->length, handle,
-                                  src, &out);
-    } else if (call->kind == RECORD_RX_ACCEPT_HELD) {
-        (void)flow_rx_accept_held(run->core, run->packet, call->length, handle,
-                                  src, &out);
-    } else {
-        (void)record_call_rx_short(run->core, run->packet, call->length, handle,
-                                   1, src, &word);
     }
     return NULL;
-}
-
-static const char *run_peer(run_t *run, const record_call_t *call)
-{
-    flow_peer_t *peer = flow_image_peer(run->core, call->peer);
-
-    RUN_NEEDS(peer != NULL, "a peer that is not there");
-    switch (call->kind) {
-    case RECORD_PEER_COOKIE:
-        record_call_peer_set_cookie(run->core, peer,
-                                    (void*)(uintptr_t)call->word[0]);
-        return NULL;
-    case RECORD_PEER_AH:
-        RUN_NEEDS(call->number[1] <= FLOW_RMA_REFUSED, RUN_RANGE);
-        flow_peer_set_ah(run->core, peer, (uint16_t)call->number[0],
-                         (flow_rma_t)call->number[1]);
-        return NULL;
-    case RECORD_PEER_LOST:
-        flow_peer_lost(run->core, peer);
-        return NULL;
-    default: /* RECORD_PEER_DEAD */
-        flow_peer_dead(run->core, peer);
-        return NULL;
-    }
-}
-
-static const char *run_grow(run_t *run, uint64_t pool)
-{
-    void *memory;
-
-    RUN_NEEDS((pool < FLOW_POOL_LAST) &&
-                      ((flow_pool_grow_needed(run->core) >> pool) & 1),
-              "memory that the core does not need");
-    memory = run_memory_get(run, flow_pool_chunk_size(run->core,
-                                                      (flow_pool_t)pool));
-    RUN_NEEDS(memory != NULL, RUN_MEMORY_OUT);
-    (void)flow_pool_grow(run->core, (flow_pool_t)pool, memory);
-    return NULL;
-}
-
-static const char *run_ctl(run_t *run, const record_call_t *call)
-{
-    uint64_t cookie = call->word[0];
-
-    RUN_NEEDS(flow_image_has_cookie(run->core, cookie), RUN_RANGE);
-    if (call->kind == RECORD_CTL_UNSENT) {
-        flow_ctl_unsent(run->core, cookie);
-        return NULL;
-    }
-    RUN_NEEDS(call->number[0] <= FLOW_SEND_ERROR, RUN_RANGE);
-    flow_ctl_done(run->core, cookie, (flow_send_status_t)call->number[0],
-                  call->time);
-    return NULL;
-}
-
-/* Time, buffers and memory. */
-static const char *run_settings(run_t *run, const record_call_t *call)
-{
-    uint64_t number = call->number[0];
-
-    switch (call->kind) {
-    case RECORD_TIMER_NOW:
-        flow_timer_set_now(run->core, call->time);
-        return NULL;
-    case RECORD_TIMER_RUN:
-        flow_timer_run(run->core, call->time);
-        return NULL;
-    case RECORD_RX_POSTED:
-        flow_core_rx_posted(run->core, (uint32_t)number);
-        return NULL;
-    case RECORD_RX_BACKLOG:
-        flow_core_rx_backlog(run->core, number != 0);
-        return NULL;
-    case RECORD_PEER_AGE:
-        flow_peer_age(run->core, (uint32_t)number, (uint32_t)call->number[1]);
-        return NULL;
-    default: /* RECORD_POOL_GROW */
-        return run_grow(run, number);
-    }
-}
-
-_Static_assert((int)RECORD_HANDLES_MAX >= (int)FLOW_MAP_BITS,
-               "RECORD_HANDLES_MAX: the messages that flow_rx_run hands out");
-
-/* Calls that take nothing but a number that could be wrong. */
-static const char *run_other(run_t *run, const record_call_t *call)
-{
-    void        *handles[RECORD_HANDLES_MAX];
-    uint64_t     number = call->number[0];
-    flow_event_t event;
-    flow_ctl_t   ctl;
-    flow_op_t   *op;
-    int          fail = 0;
-
-    switch (call->kind) {
-    case RECORD_STATE:
-        record_call_state(run->core);
-        return NULL;
-    case RECORD_TX_REPOST_NEXT:
-        op = flow_tx_repost_next(run->core, call->time, &fail);
-        run_op_back(flow_is_ud(run->core) ? NULL : op); /* there it stays */
-        return NULL;
-    case RECORD_RESEND_RELEASE:
-        run_op_back(flow_resend_release_next(run->core, &fail));
-        return NULL;
-    case RECORD_RX_RUN:
-        RUN_NEEDS((call->number[1] >= 1) &&
-                          (call->number[1] <= RECORD_HANDLES_MAX),
-                  RUN_RANGE);
-        (void)flow_rx_run(run->core, (uint32_t)number, handles,
-                          (unsigned)call->number[1]);
-        return NULL;
-    case RECORD_RX_DROP:
-        RUN_NEEDS(number < FLOW_DROP_LAST, RUN_RANGE);
-        flow_drop_count(run->core, (flow_drop_t)number);
-        return NULL;
-    case RECORD_CTL_NEXT:
-        (void)flow_ctl_next(run->core, call->time, &ctl);
-        return NULL;
-    case RECORD_EVENT_NEXT:
-        (void)flow_event_next(run->core, &event);
-        return NULL;
-    case RECORD_EVENT_PEER_NEXT:
-        (void)flow_event_peer_next(run->core, &event);
-        return NULL;
-    default:
-        return run_settings(run, call);
-    }
 }
 
 /* A core of the other profile has no room for what the call is about. */
@@ -321,44 +95,184 @@ static int run_is_of_profile(const run_t *run, const record_call_t *call)
     }
 }
 
-const char *run_call(run_t *run, const record_call_t *call)
+_Static_assert((int)RECORD_HANDLES_MAX >= (int)FLOW_MAP_BITS,
+               "RECORD_HANDLES_MAX: the messages that flow_rx_run hands out");
+
+static const char *run_values(run_t *run, const record_call_t *call,
+                              run_args_t *args)
 {
-    RUN_NEEDS(run_is_of_profile(run, call), "a call of the other transport");
-    RUN_NEEDS(call->time < FLOW_TIME_NEVER / 2, "a time that does not come");
+    uint64_t number = call->number[0];
+
     switch (call->kind) {
-    case RECORD_TX_OPEN:
-        return run_tx_open(run, call);
-    case RECORD_TX_CLOSE:
-    case RECORD_TX_READY:
     case RECORD_TX_COMMIT:
-    case RECORD_TX_DONE:
+    case RECORD_RESEND_COMMIT:
+        RUN_NEEDS(flow_tx_is_open(args->tx), "a message that may not be sent");
+        break;
     case RECORD_TX_FAIL:
-    case RECORD_TX_PING:
-    case RECORD_TX_CHECK:
+        RUN_NEEDS(number <= FLOW_SEND_GIVEN_UP, RUN_RANGE);
+        break;
     case RECORD_TX_PAUSE:
     case RECORD_TX_RESUME:
-    case RECORD_TX_PASS_ONE:
-    case RECORD_TX_RMA_READY:
-    case RECORD_RESEND_COMMIT:
-        return run_tx(run, call, flow_image_tx(run->core, call->tx));
-    case RECORD_TX_RNR:
-    case RECORD_TX_REPOST_RETURN:
-    case RECORD_RESEND_SENT:
-    case RECORD_RESEND_HEADER:
-        return run_op_call(run, call);
-    case RECORD_RX_ACCEPT:
-    case RECORD_RX_ACCEPT_HELD:
-    case RECORD_RX_SHORT:
-        return run_accept(run, call);
-    case RECORD_PEER_COOKIE:
-    case RECORD_PEER_AH:
-    case RECORD_PEER_LOST:
-    case RECORD_PEER_DEAD:
-        return run_peer(run, call);
+        RUN_NEEDS(number < FLOW_PAUSE_CLOSED, RUN_RANGE);
+        break;
+    case RECORD_RX_RUN:
+        RUN_NEEDS((call->number[1] >= 1) &&
+                          (call->number[1] <= RECORD_HANDLES_MAX),
+                  RUN_RANGE);
+        break;
+    case RECORD_RX_DROP:
+        RUN_NEEDS(number < FLOW_DROP_LAST, RUN_RANGE);
+        break;
     case RECORD_CTL_UNSENT:
     case RECORD_CTL_DONE:
-        return run_ctl(run, call);
+        RUN_NEEDS((number <= FLOW_SEND_ERROR) &&
+                          flow_image_has_cookie(run->core, call->word[0]),
+                  RUN_RANGE);
+        break;
+    case RECORD_PEER_AH:
+        RUN_NEEDS(call->number[1] <= FLOW_RMA_REFUSED, RUN_RANGE);
+        break;
+    case RECORD_POOL_GROW:
+        RUN_NEEDS((number < FLOW_POOL_LAST) &&
+                          ((flow_pool_grow_needed(run->core) >> number) & 1),
+                  "memory that the core does not need");
+        args->chunk = run_memory_get(
+                run, flow_pool_chunk_size(run->core, (flow_pool_t)number));
+        RUN_NEEDS(args->chunk != NULL, RUN_MEMORY_OUT);
+        break;
     default:
-        return run_other(run, call);
+        break;
     }
+    return NULL;
+}
+
+/* The operation that a call gives to the core. One that was sent is seen by
+ * nobody but the device: what it was is recorded. */
+static const char *run_op(const record_call_t *call, const run_args_t *args)
+{
+    run_op_t *op = args->op;
+
+    switch (call->kind) {
+    case RECORD_RESEND_COMMIT:
+        RUN_NEEDS(!op->is_cores, RUN_NO_OP);
+        break;
+    case RECORD_TX_REPOST_RETURN:
+        RUN_NEEDS((op->in.op.tx != NULL) && !op->in.op.linked, RUN_NO_OP);
+        break;
+    case RECORD_RESEND_HEADER:
+        RUN_NEEDS((op->in.op.tx != NULL) && (call->bytes[0].length >= 1),
+                  RUN_NO_OP);
+        return NULL;
+    case RECORD_TX_RNR:
+        RUN_NEEDS(!op->is_cores, RUN_NO_OP);
+        op->in.op.tx  = args->tx;
+        op->in.op.psn = (flow_psn_t)call->number[0];
+        break;
+    default: /* RECORD_RESEND_SENT */
+        if (!op->is_cores) {
+            op->in.op.tx    = args->tx;
+            op->in.op.psn   = (flow_psn_t)call->number[0];
+            op->in.op.flags = (uint8_t)call->number[1];
+        }
+        break;
+    }
+    op->is_cores = 1;
+    return NULL;
+}
+
+/* An operation that the core gave back. */
+static void run_op_back(flow_op_t *op)
+{
+    if (op != NULL) {
+        ((run_op_t*)op)->is_cores = 0;
+    }
+}
+
+#define RUN_PASS_
+#define RUN_PASS_TX     , args->tx
+#define RUN_PASS_PEER   , args->peer
+#define RUN_PASS_OP     , &args->op->in.op
+#define RUN_PASS_SENT   , &args->op->in.op
+#define RUN_PASS_FLAGS
+#define RUN_PASS_TIME   , call->time
+#define RUN_PASS_WORD   , call->word[0]
+#define RUN_PASS_NUMBER , call->number[0]
+#define RUN_PASS_SECOND , call->number[1]
+#define RUN_PASS_FAILED , call->number[2]
+#define RUN_PASS_PLACE  , call->number[0]
+
+#define RUN(_kind, _call) \
+    case RECORD_##_kind: \
+        _call; \
+        break;
+#define RUN_ROW(_kind, _name, _a, _b, _c) \
+    RUN(_kind, record_call_##_name(core RUN_PASS_##_a RUN_PASS_##_b \
+                                   RUN_PASS_##_c))
+
+static void
+run_make(run_t *run, const record_call_t *call, const run_args_t *args)
+{
+    flow_core_t   *core   = run->core;
+    void          *handle = (void*)(uintptr_t)call->handle[0];
+    flow_src_t     src    = (flow_src_t)call->number[0];
+    int            fail   = 0;
+    void          *handles[RECORD_HANDLES_MAX];
+    flow_event_t   event;
+    flow_ctl_t     ctl;
+    flow_rx_out_t  out;
+    flow_op_t     *op;
+    flow_tx_t     *tx;
+    uint64_t       word;
+
+    switch (call->kind) {
+    RECORD_ROWS(RUN_ROW)
+    RUN(STATE, record_call_state(core))
+    RUN(TX_OPEN, flow_tx_open(core, &call->addr,
+                              (void*)(uintptr_t)call->word[0], &tx))
+    RUN(TX_READY, record_call_tx_ready_slow(core, args->tx))
+    RUN(TX_COMMIT, record_call_tx_commit(core, args->tx, run->packet))
+    RUN(TX_REPOST_NEXT,
+        op = flow_tx_repost_next(core, call->time, &fail);
+        run_op_back(flow_is_ud(core) ? NULL : op)) /* there it stays */
+    RUN(TX_RMA_READY, record_call_tx_rma_ready(core, args->tx))
+    RUN(RESEND_COMMIT, record_call_resend_commit(
+                core, args->tx, &args->op->in.op, run->packet))
+    RUN(RESEND_RELEASE, run_op_back(flow_resend_release_next(core, &fail)))
+    RUN(RESEND_HEADER,
+        flow_resend_header(core, &args->op->in.op, run->packet))
+    RUN(RX_ACCEPT, flow_rx_accept_slow(core, run->packet, call->length, handle,
+                                       src, &out))
+    RUN(RX_ACCEPT_HELD, flow_rx_accept_held(core, run->packet, call->length,
+                                            handle, src, &out))
+    RUN(RX_SHORT, record_call_rx_short(core, run->packet, call->length, handle,
+                                       1, src, &word))
+    RUN(RX_RUN, flow_rx_run(core, (uint32_t)call->number[0], handles,
+                            (unsigned)call->number[1]))
+    RUN(CTL_NEXT, flow_ctl_next(core, call->time, &ctl))
+    RUN(EVENT_NEXT, flow_event_next(core, &event))
+    RUN(EVENT_PEER_NEXT, flow_event_peer_next(core, &event))
+    RUN(TIMER_NOW, flow_timer_set_now(core, call->time))
+    RUN(POOL_GROW,
+        flow_pool_grow(core, (flow_pool_t)call->number[0], args->chunk))
+    default:
+        break;
+    }
+}
+
+const char *run_call(run_t *run, const record_call_t *call)
+{
+    run_args_t  args  = {NULL, NULL, NULL, NULL};
+    const char *error = "a call of the other transport";
+
+    if (run_is_of_profile(run, call)) {
+        error = run_arguments(run, call, &args);
+        error = (error != NULL) ? error : run_values(run, call, &args);
+        if ((error == NULL) && (args.op != NULL)) {
+            error = run_op(call, &args);
+        }
+    }
+    if (error == NULL) {
+        run_make(run, call, &args);
+    }
+    return error;
 }
