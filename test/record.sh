@@ -507,7 +507,7 @@ assert bad["result"] == "not replayed", bad' || fail "--json"
     [ "$(wc -l <<<"$said")" = 1 ] && ! grep damaged <<<"$said" || fail "a pipe: $said"
     (ulimit -f 1 && "$BUILD/bin/srd_replay" --trace "$RECORDED/trace.json" "$file") \
         >"$bad" 2>&1 && fail "beyond the limit on file sizes"
-    grep -q 'cannot write all of .*: File too large' "$bad" || fail "$(cat "$bad")"
+    grep -q 'trace=.*: not all could be written: File too large' "$bad" || fail "$(cat "$bad")"
     mkfifo "$RECORDED/fifo"
     said=$(timeout 10 "$BUILD/bin/srd_replay" "$RECORDED/fifo" 2>&1)
     [ $? = 2 ] && grep -q 'cannot read .*fifo' <<<"$said" || fail "a FIFO: $said"

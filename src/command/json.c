@@ -22,30 +22,31 @@ static FILE *json_stdout(void)
            out : NULL;
 }
 
-int json_open_on(json_t *json, FILE *out, const char *path)
+int json_open_on(json_t *json, const char *option, FILE *out, const char *path)
 {
     memset(json, 0, sizeof(*json));
     if (out == NULL) {
-        options_error("--json=%s: %s; name a file that can be written, or - "
-                      "for standard output", path, output_error(errno));
+        options_error("--%s=%s: %s; name a file that can be written, or - "
+                      "for standard output", option, path, output_error(errno));
         return -1;
     }
-    json->out  = out;
-    json->path = path;
+    json->out    = out;
+    json->option = option;
+    json->path   = path;
     fputc('{', out);
     json_count(json, "format", 1);
     json_text(json, options_program(), PACKAGE_VERSION);
     return 0;
 }
 
-int json_open(json_t *json, const char *path)
+int json_open(json_t *json, const char *option, const char *path)
 {
     if (path == NULL) {
         memset(json, 0, sizeof(*json));
         return 0;
     }
-    return json_open_on(json, strcmp(path, "-") ? output_file(path, O_TRUNC) :
-                                                  json_stdout(), path);
+    return json_open_on(json, option, strcmp(path, "-") ?
+                        output_file(path, O_TRUNC) : json_stdout(), path);
 }
 
 int json_close(json_t *json)
@@ -61,9 +62,9 @@ int json_close(json_t *json)
     err      |= fclose(json->out);
     json->out = NULL;
     if (err != 0) {
-        options_error("--json=%s: not all could be written%s%s; make room, or "
-                      "name another file", json->path, errno ? ": " : "",
-                      errno ? strerror(errno) : "");
+        options_error("--%s=%s: not all could be written%s%s; make room, or "
+                      "name another file", json->option, json->path,
+                      errno ? ": " : "", errno ? strerror(errno) : "");
     }
     return err ? -1 : 0;
 }

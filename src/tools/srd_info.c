@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     info.sysroot = arguments.sysroot;
     host_stub_init(&info.host);
     info.all = arguments.all;
-    if (json_open(&info.json, arguments.json) != 0) {
+    if (json_open(&info.json, "json", arguments.json) != 0) {
         return 2;
     }
     status = run(&info, &arguments);

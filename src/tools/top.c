@@ -128,7 +128,7 @@ static int top_told(int folder)
         options_error("--top: no pipe: %s", strerror(errno));
         return -1;
     }
-    (void)json_open_on(&json, out, "a pipe");
+    (void)json_open_on(&json, "json", out, "a pipe");
     top_tell(&json, folder);
     return (json_close(&json) != 0) ? -1 : fds[0];
 }
@@ -158,7 +158,7 @@ int top_run(const info_t *info, const top_args_t *args)
     if ((args->json != NULL) && strcmp(args->json, "-")) {
         folder = output_folder(args->json, &last);
         if (folder < 0) {
-            return json_open_on(&json, NULL, args->json) != 0;
+            return json_open_on(&json, "json", NULL, args->json) != 0;
         }
         (void)fcntl(folder, F_SETFD, 0); /* stays open for the viewer */
     }

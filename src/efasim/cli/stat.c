@@ -99,7 +99,7 @@ static int stat_json(const struct fabric *fabric, const char *path)
     unsigned src, dst, i;
     json_t json;
 
-    if (json_open(&json, path) != 0) {
+    if (json_open(&json, "json", path) != 0) {
         return -1;
     }
     json_array(&json, "devices");

@@ -2,78 +2,60 @@
 #include "chrome.h"
 #include "text.h"
 
-#include <command/options.h>
 #include <files/output.h>
 #include <flow/image.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Rows: flows have their own numbers. No row is 0, which Perfetto takes for the
  * first thread. */
 enum { CHROME_ROW_CTL = FLOW_INDEX_MAX };
 
-static double chrome_us(uint64_t ns)
+/* An event, up to json_end_object. Row 0: it is in none; time: ns. */
+static json_t *chrome_event(chrome_t *chrome, const char *kind, uint32_t row,
+                            const char *name, uint64_t time)
 {
-    return (double)ns / 1e3;
-}
-
-static void chrome_comma(chrome_t *chrome)
-{
-    fputs((chrome->written++ > 0) ? ",\n" : "\n", chrome->out);
-}
-
-/* A name stands between quotes, so other characters are replaced. */
-static void chrome_name(chrome_t *chrome, const char *name)
-{
-    for (; *name != '\0'; ++name) {
-        fputc(((*name < ' ') || (*name > '~') || (*name == '"') ||
-               (*name == '\\')) ? '?' : *name,
-              chrome->out);
+    json_object(&chrome->json, NULL);
+    json_text(&chrome->json, "ph", kind);
+    json_text(&chrome->json, "name", name);
+    json_count(&chrome->json, "pid", chrome->pid);
+    if (row != 0) {
+        json_count(&chrome->json, "tid", row);
     }
+    if (kind[0] != 'M') {
+        json_number(&chrome->json, "ts", (double)time / 1e3);
+    }
+    return &chrome->json;
 }
 
-static void chrome_row(chrome_t *chrome, uint32_t row, const char *name)
+static void chrome_name(chrome_t *chrome, const char *what, uint32_t row,
+                        const char *name)
 {
-    chrome_comma(chrome);
-    fprintf(chrome->out,
-            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,"
-            "\"args\":{\"name\":\"",
-            chrome->pid, row);
-    chrome_name(chrome, name);
-    fputs("\"}}", chrome->out);
+    json_t *json = chrome_event(chrome, "M", row, what, 0);
+
+    json_object(json, "args");
+    json_text(json, "name", name);
+    json_end_object(json);
+    json_end_object(json);
 }
 
-static void chrome_instant(chrome_t *chrome, uint32_t row, const char *name)
+static void chrome_instant(chrome_t *chrome, const watch_t *watch, uint32_t row,
+                           const char *name)
 {
-    chrome_comma(chrome);
-    fprintf(chrome->out,
-            "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,"
-            "\"name\":\"",
-            chrome->pid, row, chrome_us(chrome->time));
-    chrome_name(chrome, name);
-    fputs("\"}", chrome->out);
+    json_t *json = chrome_event(chrome, "i", row, name, watch->last);
+
+    json_text(json, "s", "t");
+    json_end_object(json);
 }
 
 int chrome_open(chrome_t *chrome, const char *path,
-                const record_head_t *head, uint64_t first_time)
+                const record_names_t *names)
 {
-    const record_names_t *names = &head->names;
-    char                  name[160];
+    char name[192];
 
-    memset(chrome, 0, sizeof(*chrome));
-    chrome->pid     = (names->pid != 0) ? names->pid : 1;
-    chrome->time    = first_time;
-    chrome->stalled = calloc(FLOW_INDEX_MAX, sizeof(*chrome->stalled));
-    chrome->named   = calloc(FLOW_INDEX_MAX, sizeof(*chrome->named));
-    chrome->out     = ((chrome->stalled != NULL) && (chrome->named != NULL)) ?
-                              output_file(path, O_TRUNC) : NULL;
-    if (chrome->out == NULL) {
-        options_error("cannot write %s: %s", path, output_error(errno));
-        free(chrome->stalled);
-        free(chrome->named);
+    chrome->pid = (names->pid != 0) ? names->pid : 1;
+    if (json_open(&chrome->json, "trace", path) != 0) {
         return -1;
     }
     snprintf(name, sizeof(name), "%.31s%s%.15s of %.63s, %.31s QPN %u",
@@ -81,183 +63,143 @@ int chrome_open(chrome_t *chrome, const char *path,
              names->rank, names->host,
              (names->device[0] != '\0') ? names->device : "no device",
              names->qpn);
-    fputs("{\"traceEvents\":[", chrome->out);
-    chrome_comma(chrome);
-    fprintf(chrome->out,
-            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
-            "\"args\":{\"name\":\"",
-            chrome->pid);
-    chrome_name(chrome, name);
-    fputs("\"}}", chrome->out);
-    chrome_row(chrome, CHROME_ROW_CTL, "control packets");
+    json_array(&chrome->json, "traceEvents");
+    chrome_name(chrome, "process_name", 0, name);
+    chrome_name(chrome, "thread_name", CHROME_ROW_CTL, "control packets");
     return 0;
 }
 
-static void chrome_stall_ends(chrome_t *chrome, uint32_t flow)
+static void chrome_stall_ends(chrome_t *chrome, const watch_t *watch,
+                              uint32_t row)
 {
-    uint64_t since = chrome->stalled[flow];
+    const watch_flow_t *flow = &watch->flows[row];
+    json_t             *json;
 
-    if (since != 0) {
-        chrome_comma(chrome);
-        fprintf(chrome->out,
-                "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
-                "\"name\":\"stalled\"}",
-                chrome->pid, flow, chrome_us(since),
-                (chrome->time > since) ? chrome_us(chrome->time - since) : 0.0);
-        chrome->stalled[flow] = 0;
+    if (flow->blocked_call != 0) {
+        json = chrome_event(chrome, "X", row, "stalled", flow->blocked);
+        json_number(json, "dur", (watch->last > flow->blocked) ?
+                    (double)(watch->last - flow->blocked) / 1e3 : 0);
+        json_end_object(json);
     }
 }
 
 /* How much a flow may send, and has out. */
-static void chrome_window(chrome_t *chrome, const run_t *run, uint32_t flow)
+static void chrome_window(chrome_t *chrome, const run_t *run,
+                          const watch_t *watch, uint32_t flow)
 {
     const flow_tx_t *tx = flow_image_tx(run->core, flow);
+    char             name[32];
+    json_t          *json;
 
     if (tx != NULL) {
-        chrome_comma(chrome);
-        fprintf(chrome->out,
-                "{\"ph\":\"C\",\"pid\":%u,\"ts\":%.3f,\"name\":\"flow %u\","
-                "\"args\":{\"out\":%u,\"allowed\":%u}}",
-                chrome->pid, chrome_us(chrome->time), flow,
-                flow_tx_outstanding(tx),
-                (uint16_t)(flow_tx_last_limit(tx) - flow_tx_psn(tx)));
+        snprintf(name, sizeof(name), "flow %u", flow);
+        json = chrome_event(chrome, "C", 0, name, watch->last);
+        json_object(json, "args");
+        json_count(json, "out", flow_tx_outstanding(tx));
+        json_count(json, "allowed", (uint16_t)(flow_tx_last_limit(tx) -
+                                               flow_tx_psn(tx)));
+        json_end_object(json);
+        json_end_object(json);
     }
-}
-
-/* Writes "TEXT GID QPN", of the peer of a call's sending flow. */
-static void chrome_peer(char *name, size_t size, const char *text,
-                        const run_t *run, const record_call_t *call)
-{
-    const flow_tx_t *tx   = flow_image_tx(run->core, call->tx);
-    flow_addr_t      addr = call->addr;
-    char             peer[64];
-
-    if ((call->kind != RECORD_TX_OPEN) && (tx != NULL)) {
-        addr = flow_peer_addr(run->core, flow_tx_peer(run->core, tx));
-    }
-    text_addr(peer, sizeof(peer), &addr);
-    snprintf(name, size, "%s %s", text, peer);
 }
 
 /* A flow that is seen for the first time was opened by this call, or by one
  * before the first that the recording has. */
-static void chrome_name_flow(chrome_t *chrome, const run_t *run,
-                             const record_call_t *call)
+static void chrome_flow(chrome_t *chrome, const run_t *run, watch_t *watch,
+                        const record_call_t *call)
 {
-    char name[96];
+    watch_flow_t    *flow = &watch->flows[call->tx];
+    const flow_tx_t *tx   = flow_image_tx(run->core, call->tx);
+    int              open = call->kind == RECORD_TX_OPEN;
+    flow_addr_t      addr = call->addr;
+    char             peer[64], name[96];
 
-    if ((call->tx != 0) && !chrome->named[call->tx]) {
-        chrome_peer(name, sizeof(name), "to", run, call);
-        chrome_row(chrome, call->tx, name);
-        chrome->named[call->tx] = 1;
+    if ((call->tx == 0) || (flow->named && !open)) {
+        return;
     }
+    if (!open && (tx != NULL)) {
+        addr = flow_peer_addr(run->core, flow_tx_peer(run->core, tx));
+    }
+    text_addr(peer, sizeof(peer), &addr);
+    snprintf(name, sizeof(name), "opened, to %s", peer);
+    chrome_name(chrome, "thread_name", call->tx, name + strlen("opened, "));
+    if (open) {
+        chrome_stall_ends(chrome, watch, call->tx);
+        chrome_instant(chrome, watch, call->tx, name);
+    }
+    flow->named = 1;
 }
 
 /* A packet of control came or goes. */
-static void chrome_packet(chrome_t *chrome, const record_call_t *call,
-                          const char *direction, size_t length)
+static void chrome_packet(chrome_t *chrome, const watch_t *watch,
+                          const record_call_t *call, const char *direction,
+                          size_t length)
 {
     char text[192], name[224];
 
     text_packet(text, sizeof(text), call->bytes[0].at, call->bytes[0].length,
                 length);
     snprintf(name, sizeof(name), "%s %s", direction, text);
-    chrome_instant(chrome, CHROME_ROW_CTL, name);
+    chrome_instant(chrome, watch, CHROME_ROW_CTL, name);
 }
 
-static void chrome_event(chrome_t *chrome, const record_call_t *call)
+void chrome_call(chrome_t *chrome, const run_t *run, watch_t *watch,
+                 const record_call_t *call, const uint8_t *packet)
 {
     char name[64];
 
-    if (call->number[0] && (call->tx != 0)) {
-        if (call->number[1] == FLOW_EVENT_TX_READY) {
-            chrome_stall_ends(chrome, call->tx);
-        } else if (call->number[1] == FLOW_EVENT_TX_FAILED) {
-            snprintf(name, sizeof(name), "failed: %s",
-                     text_end(call->number[2]));
-            chrome_instant(chrome, call->tx, name);
-        }
-    }
-}
-
-void chrome_call(chrome_t *chrome, const run_t *run,
-                 const record_call_t *call, const uint8_t *packet)
-{
-    char name[96];
-
-    if (call->time != 0) {
-        chrome->time = call->time;
-    }
-    if (call->tx >= FLOW_INDEX_MAX) {
+    if ((chrome->json.out == NULL) || (call->tx >= FLOW_INDEX_MAX)) {
         return;
     }
-    if (call->kind == RECORD_TX_OPEN) {
-        if (call->tx == 0) {
-            return; /* it failed */
-        }
-        chrome->named[call->tx] = 0; /* the index had another flow */
+    chrome_flow(chrome, run, watch, call);
+    if (watch_frees(call)) {
+        chrome_stall_ends(chrome, watch, call->tx);
     }
-    chrome_name_flow(chrome, run, call);
     switch (call->kind) {
-    case RECORD_TX_OPEN:
-        chrome_peer(name, sizeof(name), "opened, to", run, call);
-        chrome_instant(chrome, call->tx, name);
-        break;
     case RECORD_TX_CLOSE:
-        chrome_instant(chrome, call->tx, "closed");
-        break;
-    case RECORD_TX_READY:
-        if (!call->number[0] && (chrome->stalled[call->tx] == 0)) {
-            chrome->stalled[call->tx] = chrome->time;
-        }
+        chrome_instant(chrome, watch, call->tx, "closed");
         break;
     case RECORD_TX_COMMIT:
     case RECORD_RESEND_COMMIT:
-        chrome_stall_ends(chrome, call->tx);
-        chrome_window(chrome, run, call->tx);
+        chrome_window(chrome, run, watch, call->tx);
         break;
     case RECORD_TX_RNR:
-        chrome_instant(chrome, call->tx, "receiver not ready");
+        chrome_instant(chrome, watch, call->tx, "receiver not ready");
         break;
     case RECORD_RESEND_HEADER:
-        chrome_instant(chrome, call->tx, "sent again");
+        chrome_instant(chrome, watch, call->tx, "sent again");
         break;
     case RECORD_CTL_NEXT:
         if (call->number[0]) {
-            chrome_packet(chrome, call, "sent:", call->bytes[0].length);
+            chrome_packet(chrome, watch, call, "sent:", call->bytes[0].length);
         }
         break;
     case RECORD_EVENT_NEXT:
-        chrome_event(chrome, call);
+        if (call->number[0] && (call->tx != 0) &&
+            (call->number[1] == FLOW_EVENT_TX_FAILED)) {
+            snprintf(name, sizeof(name), "failed: %s",
+                     text_end(call->number[2]));
+            chrome_instant(chrome, watch, call->tx, name);
+        }
         break;
     default:
         if ((packet != NULL) && (call->length > 0) &&
             (packet[0] & FLOW_WIRE_CTL)) {
-            chrome_packet(chrome, call, "came:", call->length);
+            chrome_packet(chrome, watch, call, "came:", call->length);
         }
         break;
     }
 }
 
-int chrome_close(chrome_t *chrome, const char *path)
+int chrome_close(chrome_t *chrome, const watch_t *watch, const char *path)
 {
     uint32_t flow;
-    int      failed;
 
-    if (chrome->out == NULL) {
-        return 0;
-    }
     for (flow = 1; flow < FLOW_INDEX_MAX; ++flow) {
-        chrome_stall_ends(chrome, flow);
+        chrome_stall_ends(chrome, watch, flow);
     }
-    fputs("\n]}\n", chrome->out);
-    failed  = ferror(chrome->out);
-    failed |= fclose(chrome->out);
-    free(chrome->stalled);
-    free(chrome->named);
-    if (failed) {
-        options_error("cannot write all of %s: %s; make room, or name another "
-                      "file", path, strerror(errno));
+    json_end_array(&chrome->json);
+    if (json_close(&chrome->json) != 0) {
         output_remove(path); /* half of it is no use */
         return -1;
     }

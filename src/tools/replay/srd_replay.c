@@ -136,10 +136,11 @@ static void replay_seen(void *arg, const run_t *run,
     const replay_options_t *options = replay->options;
     char                    line[512];
 
-    watch_call(&replay->watch, run, call, packet);
-    if (replay->chrome.out != NULL) {
-        chrome_call(&replay->chrome, run, call, packet);
+    if (call->time != 0) {
+        replay->watch.last = call->time;
     }
+    chrome_call(&replay->chrome, run, &replay->watch, call, packet);
+    watch_call(&replay->watch, run, call, packet);
     if (options->text &&
         ((options->flow == 0) || (call->tx == options->flow)) &&
         ((options->qpn == 0) || (watch_qpn(run, call) == options->qpn))) {
@@ -231,9 +232,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
         options_error("out of memory");
         return REPLAY_FAILED;
     }
-    if ((options->trace != NULL) &&
-        (chrome_open(&replay->chrome, options->trace, file->head,
-                     run_first_time(file)) != 0)) {
+    if (chrome_open(&replay->chrome, options->trace, &file->head->names) != 0) {
         return REPLAY_FAILED;
     }
     replay_print_head(&replay->json, file);
@@ -251,7 +250,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
         (ends_write(replay->ends, &replay->run, replay->number) != 0)) {
         return replay_ends_failed();
     }
-    if (chrome_close(&replay->chrome, options->trace) != 0) {
+    if (chrome_close(&replay->chrome, &replay->watch, options->trace) != 0) {
         return REPLAY_FAILED;
     }
     if (end == RUN_DIFFERS) {
@@ -375,7 +374,7 @@ int main(int argc, char **argv)
     if (options.lost && (replay.ends == NULL)) {
         return replay_ends_failed();
     }
-    if (json_open(&replay.json, options.json) != 0) {
+    if (json_open(&replay.json, "json", options.json) != 0) {
         return REPLAY_FAILED;
     }
     json_array(&replay.json, "recordings");

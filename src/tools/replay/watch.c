@@ -128,10 +128,13 @@ static void watch_limit(watch_t *watch, const run_t *run,
     }
 }
 
-static void watch_free(watch_flow_t *flow)
+int watch_frees(const record_call_t *call)
 {
-    flow->blocked_call = 0;
-    flow->known        = 1;
+    return (call->kind == RECORD_TX_COMMIT) ||
+           (call->kind == RECORD_RESEND_COMMIT) ||
+           ((call->kind == RECORD_TX_READY) && call->number[0]) ||
+           ((call->kind == RECORD_EVENT_NEXT) && call->number[0] &&
+            (call->number[1] == FLOW_EVENT_TX_READY));
 }
 
 void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
@@ -139,9 +142,6 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
 {
     watch_flow_t *flow = &watch->flows[call->tx % FLOW_INDEX_MAX];
 
-    if (call->time != 0) {
-        watch->last = call->time;
-    }
     if (packet != NULL) {
         watch_hello(watch, run, call);
         watch_packet(watch, run, call);
@@ -149,21 +149,13 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
     }
     switch (call->kind) {
     case RECORD_TX_OPEN:
-        memset(flow, 0, sizeof(*flow));
-        flow->known = 1;
+        *flow = (watch_flow_t){.known = 1, .named = flow->named};
         break;
     case RECORD_TX_READY:
-        if (call->number[0]) {
-            watch_free(flow);
-        } else if (flow->blocked_call == 0) {
+        if (!call->number[0] && (flow->blocked_call == 0)) {
             flow->blocked_call = run->call;
             flow->blocked      = watch->last;
-            ++flow->stalls;
         }
-        break;
-    case RECORD_TX_COMMIT:
-    case RECORD_RESEND_COMMIT:
-        watch_free(flow);
         break;
     case RECORD_TX_RNR:
         ++flow->refused;
@@ -173,13 +165,12 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
             watch_limit(watch, run, call);
         }
         break;
-    case RECORD_EVENT_NEXT:
-        if (call->number[0] && (call->number[1] == FLOW_EVENT_TX_READY)) {
-            watch_free(flow);
-        }
-        break;
     default:
         break;
+    }
+    if (watch_frees(call)) {
+        flow->blocked_call = 0;
+        flow->known        = 1;
     }
 }
 

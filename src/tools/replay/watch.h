@@ -15,8 +15,8 @@ typedef struct watch_flow {
     uint64_t blocked_call; /* 0: it may send */
     uint64_t blocked;      /* ns */
     int      known;        /* in this recording it could send before */
+    int      named;        /* its row of a trace has a name */
     uint64_t refused;      /* sends that met receiver-not-ready */
-    uint64_t stalls;
 } watch_flow_t;
 
 /* A receiving flow: the last two limits that its sender was told alone, in
@@ -46,7 +46,10 @@ typedef struct watch {
 int  watch_open(watch_t *watch, uint64_t first_time);
 void watch_close(watch_t *watch);
 
-/* A call was made. */
+/* Whether the flow of a call can send by it, or could. */
+int watch_frees(const record_call_t *call);
+
+/* A call was made; `last` is its time, if it has one. */
 void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
                 const uint8_t *packet);
 
