@@ -33,9 +33,7 @@ def main(source, build, work, *faults):
     area.link(work, changed)
     core = [changed.get(mine, mine)
             for mine in glob.glob(build + "/obj/flow/*.o")]
-    parts = [f"{build}/src/record/record_{part}.o"
-             for part in ("call", "call_rx", "file", "format", "guard",
-                          "packet")]
+    parts = glob.glob(build + "/src/record/record_*.o")
     parts += [f"{build}/src/{part}.o"
               for part in ("files/output", "command/json", "command/options")]
     subprocess.run(["gcc", *core, *parts,
