@@ -21,35 +21,28 @@ static const char *const record_packet_names[FLOW_CTL_TYPE_LAST] = {
 
 /* Messages, and goodbye, which has their header. */
 static void record_packet_data(char *line, size_t size, const uint8_t *packet,
-                            uint64_t word, size_t length)
+                               uint64_t word, size_t length)
 {
-    unsigned header  = flow_wire_word_len(word);
-    char     what[16];
-    int      written;
+    unsigned header = flow_wire_word_len(word);
+    char     what[16], rest[80], limit[24] = "";
 
     snprintf(what, sizeof(what), (word & FLOW_WIRE_CTL) ? "goodbye" : "am %u",
              (unsigned)(word & FLOW_WIRE_AM_MASK));
-    written = snprintf(line, size, "%s psn %u, %zu bytes", what,
-                       (unsigned)flow_wire_psn(word),
-                       (length > header) ? length - header : 0);
-    if ((written < 0) || ((size_t)written >= size)) {
-        return;
+    if (word & FLOW_WIRE_LIMIT) {
+        snprintf(limit, sizeof(limit), ", limit %u",
+                 (unsigned)flow_wire_limit(word));
     }
-    line += written;
-    size -= written;
+    snprintf(rest, sizeof(rest), ", token %06x%s",
+             (unsigned)flow_wire_token(word), limit);
     if (flow_wire_is_long(word) && (length >= FLOW_LONG_HDR)) {
-        snprintf(line, size, ", from %016llx endpoint %u to %016llx",
+        snprintf(rest, sizeof(rest), ", from %016llx endpoint %u to %016llx",
                  (unsigned long long)flow_wire_load_names(packet).from,
                  flow_wire_load_names(packet).ep,
                  (unsigned long long)flow_wire_load_names(packet).to);
-        return;
     }
-    written = snprintf(line, size, ", token %06x",
-                       (unsigned)flow_wire_token(word));
-    if ((word & FLOW_WIRE_LIMIT) && (written > 0) && ((size_t)written < size)) {
-        snprintf(line + written, size - written, ", limit %u",
-                 (unsigned)flow_wire_limit(word));
-    }
+    snprintf(line, size, "%s psn %u, %zu bytes%s", what,
+             (unsigned)flow_wire_psn(word),
+             (length > header) ? length - header : 0, rest);
 }
 
 static void record_packet_ctl(char *line, size_t size, const uint8_t *packet,

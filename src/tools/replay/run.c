@@ -142,18 +142,22 @@ static run_end_t run_differs(run_t *run, const record_call_t *call,
 {
     record_base_t  before = *base;
     const uint8_t *at     = run->again;
+    FILE          *why    = fmemopen(run->why, sizeof(run->why) - 1, "w");
     record_call_t  now;
-    char           was[400], is[400];
 
-    text_call(was, sizeof(was), call);
-    if (record_format_read(&at, run->again + length, &before, &now)) {
-        text_call(is, sizeof(is), &now);
-    } else {
-        snprintf(is, sizeof(is), "something else");
+    if (why == NULL) {
+        return RUN_MEMORY;
     }
-    snprintf(run->why, sizeof(run->why),
-             "call %llu differs\n  recorded: %s\n  replayed: %s",
-             (unsigned long long)run->call, was, is);
+    fprintf(why, "call %llu differs\n  recorded: ",
+            (unsigned long long)run->call);
+    text_call(why, call);
+    fputs("\n  replayed: ", why);
+    if (record_format_read(&at, run->again + length, &before, &now)) {
+        text_call(why, &now);
+    } else {
+        fputs("something else", why);
+    }
+    fclose(why);
     return RUN_DIFFERS;
 }
 

@@ -134,7 +134,6 @@ static void replay_seen(void *arg, const run_t *run,
 {
     replay_t               *replay  = arg;
     const replay_options_t *options = replay->options;
-    char                    line[512];
 
     if (call->time != 0) {
         replay->watch.last = call->time;
@@ -144,8 +143,9 @@ static void replay_seen(void *arg, const run_t *run,
     if (options->text &&
         ((options->flow == 0) || (call->tx == options->flow)) &&
         ((options->qpn == 0) || (watch_qpn(run, call) == options->qpn))) {
-        text_call(line, sizeof(line), call);
-        printf("%llu %s\n", (unsigned long long)run->call, line);
+        printf("%llu ", (unsigned long long)run->call);
+        text_call(stdout, call);
+        putchar('\n');
     }
 }
 

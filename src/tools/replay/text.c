@@ -4,7 +4,6 @@
 #include <record/record_packet.h>
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,147 +85,133 @@ void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,
     record_packet_text(line, size, whole, length);
 }
 
-/* Adds to a line, as far as there is room. */
-static void __attribute__((format(printf, 3, 4)))
-text_add(char *line, size_t size, const char *format, ...)
-{
-    size_t  length = strlen(line);
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(line + length, size - length, format, list);
-    va_end(list);
-}
-
-static void text_string(char *line, size_t size, const record_call_t *call,
-                        unsigned i, size_t length)
+/* A packet that was received, or control that goes. */
+static void text_string(FILE *out, const record_call_t *call, size_t length)
 {
     char packet[192];
 
-    text_packet(packet, sizeof(packet), call->bytes[i].at,
-                call->bytes[i].length, length);
-    text_add(line, size, " %s", packet);
+    text_packet(packet, sizeof(packet), call->bytes[0].at,
+                call->bytes[0].length, length);
+    fprintf(out, " %s", packet);
 }
 
 /* A packet that goes: data carry no length here. */
-static void
-text_header(char *line, size_t size, const record_call_t *call, unsigned i)
+static void text_header(FILE *out, const record_call_t *call, unsigned i)
 {
-    char  packet[192];
-    char *bytes;
+    char        packet[192];
+    const char *bytes;
 
     text_packet(packet, sizeof(packet), call->bytes[i].at,
                 call->bytes[i].length, call->bytes[i].length);
     bytes = strstr(packet, ", 0 bytes");
-    if (bytes != NULL) {
-        memmove(bytes, bytes + 9, strlen(bytes + 9) + 1);
-    }
-    text_add(line, size, " %s", packet);
+    fprintf(out, " %.*s%s",
+            (bytes != NULL) ? (int)(bytes - packet) : (int)sizeof(packet),
+            packet, (bytes != NULL) ? bytes + strlen(", 0 bytes") : "");
 }
 
-static void text_accept(char *line, size_t size, const record_call_t *call)
+static void text_accept(FILE *out, const record_call_t *call)
 {
     uint64_t verdict = call->number[1] & 7;
 
-    text_string(line, size, call, 0, call->length);
-    text_add(line, size, ", from QPN %u handle %u: %s",
+    text_string(out, call, call->length);
+    fprintf(out, ", from QPN %u handle %u: %s",
              flow_src_qpn((flow_src_t)call->number[0]),
              flow_src_ah((flow_src_t)call->number[0]),
              TEXT_NAME(text_verdicts, verdict));
     if (verdict == FLOW_RX_DROP) {
-        text_add(line, size, " (%s)",
+        fprintf(out, " (%s)",
                  flow_drop_name((flow_drop_t)(call->number[2] >> 1)));
     } else if (call->number[2] & 1) {
-        text_add(line, size, ", and those behind it");
+        fprintf(out, ", and those behind it");
     }
 }
 
-static void text_event(char *line, size_t size, const record_call_t *call)
+static void text_event(FILE *out, const record_call_t *call)
 {
     if (call->number[0] == 0) {
-        text_add(line, size, " none");
+        fprintf(out, " none");
         return;
     }
-    text_add(line, size, " %s", TEXT_NAME(text_events, call->number[1]));
+    fprintf(out, " %s", TEXT_NAME(text_events, call->number[1]));
     if (call->number[1] == FLOW_EVENT_TX_FAILED) {
-        text_add(line, size, " (%s)", text_end(call->number[2]));
+        fprintf(out, " (%s)", text_end(call->number[2]));
     }
 }
 
 /* Texts of calls that have words of their own. Returns 0 for others. */
-static int text_special(char *line, size_t size, const record_call_t *call)
+static int text_special(FILE *out, const record_call_t *call)
 {
     switch (call->kind) {
     case RECORD_TX_OPEN:
-        text_add(line, size, " to QPN %u: %s", call->addr.qpn,
+        fprintf(out, " to QPN %u: %s", call->addr.qpn,
                  TEXT_NAME(text_opens, call->number[0]));
         return 1;
     case RECORD_TX_COMMIT:
     case RECORD_RESEND_COMMIT:
-        text_header(line, size, call, 0);
+        text_header(out, call, 0);
         if (call->bytes[1].length > 0) {
-            text_add(line, size, ", but right is");
-            text_header(line, size, call, 1);
+            fprintf(out, ", but right is");
+            text_header(out, call, 1);
         }
         return 1;
     case RECORD_RESEND_HEADER:
-        text_header(line, size, call, 1);
+        text_header(out, call, 1);
         return 1;
     case RECORD_RX_ACCEPT:
     case RECORD_RX_ACCEPT_HELD:
     case RECORD_RX_SHORT:
-        text_accept(line, size, call);
+        text_accept(out, call);
         return 1;
     case RECORD_CTL_NEXT:
         if (call->number[0] == 0) {
-            text_add(line, size, " none");
+            fprintf(out, " none");
         } else {
-            text_string(line, size, call, 0, call->bytes[0].length);
+            text_string(out, call, call->bytes[0].length);
         }
         return 1;
     case RECORD_CTL_DONE:
     case RECORD_TX_FAIL:
-        text_add(line, size, " %s", TEXT_NAME(text_sends, call->number[0]));
+        fprintf(out, " %s", TEXT_NAME(text_sends, call->number[0]));
         return 1;
     case RECORD_EVENT_NEXT:
     case RECORD_EVENT_PEER_NEXT:
-        text_event(line, size, call);
+        text_event(out, call);
         return 1;
     case RECORD_TX_READY:
-        text_add(line, size, " %s", call->number[0] ? "yes" : "no");
+        fprintf(out, " %s", call->number[0] ? "yes" : "no");
         return 1;
     case RECORD_STATE:
-        text_add(line, size, " %016llx", (unsigned long long)call->word[0]);
+        fprintf(out, " %016llx", (unsigned long long)call->word[0]);
         return 1;
     default:
         return 0;
     }
 }
 
-void text_call(char *line, size_t size, const record_call_t *call)
+void text_call(FILE *out, const record_call_t *call)
 {
     unsigned i;
 
-    snprintf(line, size, "%s", record_format_name(call->kind));
+    fputs(record_format_name(call->kind), out);
     if (call->tx != 0) {
-        text_add(line, size, " flow %u", call->tx);
+        fprintf(out, " flow %u", call->tx);
     }
     if (call->peer != 0) {
-        text_add(line, size, " peer %u", call->peer);
+        fprintf(out, " peer %u", call->peer);
     }
     if (call->op != 0) {
-        text_add(line, size, " op %llx", (unsigned long long)call->op);
+        fprintf(out, " op %llx", (unsigned long long)call->op);
     }
-    if (!text_special(line, size, call)) {
+    if (!text_special(out, call)) {
         for (i = 0; i < call->numbers; ++i) {
-            text_add(line, size, " %llu", (unsigned long long)call->number[i]);
+            fprintf(out, " %llu", (unsigned long long)call->number[i]);
         }
     }
     for (i = 0; i < call->handles; ++i) {
-        text_add(line, size, "%s%llx", (i == 0) ? " buffers " : ",",
+        fprintf(out, "%s%llx", (i == 0) ? " buffers " : ",",
                  (unsigned long long)call->handle[i]);
     }
     if (call->time != 0) {
-        text_add(line, size, " at %.3f us", (double)call->time / 1e3);
+        fprintf(out, " at %.3f us", (double)call->time / 1e3);
     }
 }

@@ -5,10 +5,13 @@
 
 #include <record/record_format.h>
 
-/* line has `size` bytes, at least 1. */
-void text_call(char *line, size_t size, const record_call_t *call);
+#include <stdio.h>
 
-/* A packet of `length` bytes, of which `kept` were recorded. */
+/* Prints a call, without a newline. */
+void text_call(FILE *out, const record_call_t *call);
+
+/* A packet of `length` bytes, of which `kept` were recorded. `line` has `size`
+ * bytes, at least 1. */
 void text_packet(char *line, size_t size, const uint8_t *packet, size_t kept,
                  size_t length);
 
