@@ -3,102 +3,57 @@
 
 #include <flow/image.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ENDS_RANGES 8 /* are printed of a flow */
 
-static int ends_write_tx(FILE *out, const run_t *run, uint32_t number,
-                         ends_flow_t *flow)
+static uint64_t ends_incarnation(const run_t *run, const flow_peer_t *peer)
 {
-    const flow_tx_t *tx = flow_image_tx(run->core, number);
-
-    if (tx == NULL) {
-        return 1;
-    }
-    flow->peer       = flow_peer_addr(run->core, flow_tx_peer(run->core, tx))
-                               .incarnation;
-    flow->kind       = ENDS_SENDER;
-    flow->unanswered = flow_tx_is_unanswered(tx) != 0;
-    flow->number     = number;
-    flow->ep         = flow_image_tx_ep(tx);
-    flow->next       = flow_tx_psn(tx);
-    flow->limit      = flow_tx_last_limit(tx);
-    return fwrite(flow, sizeof(*flow), 1, out) == 1;
-}
-
-static int ends_write_rx(FILE *out, const run_t *run, uint32_t number,
-                         ends_flow_t *flow)
-{
-    flow_image_rx_t rx;
-
-    if (!flow_image_rx(run->core, number, &rx)) {
-        return 1;
-    }
-    flow->peer       = flow_peer_addr(run->core, rx.peer).incarnation;
-    flow->kind       = ENDS_RECEIVER;
-    flow->unanswered = 0;
-    flow->number     = number;
-    flow->ep         = rx.ep;
-    flow->next       = rx.next;
-    flow->limit      = rx.told;
-    flow->held       = rx.mask;
-    return fwrite(flow, sizeof(*flow), 1, out) == 1;
+    return flow_peer_addr(run->core, peer).incarnation;
 }
 
 int ends_write(FILE *out, const run_t *run, uint32_t file)
 {
-    ends_flow_t flow;
-    uint32_t    i;
+    ends_flow_t      flow = {.kind = ENDS_INTERFACE, .file = file,
+                             .own  = flow_image_incarnation(run->core)};
+    const flow_tx_t *tx;
+    flow_image_rx_t  rx;
+    uint32_t         i;
 
-    memset(&flow, 0, sizeof(flow));
-    flow.file = file;
-    flow.kind = ENDS_INTERFACE;
-    flow.own  = flow_image_incarnation(run->core);
-    if (fwrite(&flow, sizeof(flow), 1, out) != 1) {
-        return -1;
-    }
+    fwrite(&flow, sizeof(flow), 1, out);
+    flow.kind = ENDS_SENDER;
     for (i = 1; i < flow_image_tx_count(run->core); ++i) {
-        if (!ends_write_tx(out, run, i, &flow)) {
-            return -1;
+        tx = flow_image_tx(run->core, i);
+        if (tx != NULL) {
+            flow.peer = ends_incarnation(run, flow_tx_peer(run->core, tx));
+            flow.unanswered = flow_tx_is_unanswered(tx) != 0;
+            flow.number     = i;
+            flow.ep         = flow_image_tx_ep(tx);
+            flow.next       = flow_tx_psn(tx);
+            flow.limit      = flow_tx_last_limit(tx);
+            fwrite(&flow, sizeof(flow), 1, out);
         }
     }
+    flow.kind = ENDS_RECEIVER;
     for (i = 1; i < flow_image_rx_count(run->core); ++i) {
-        if (!ends_write_rx(out, run, i, &flow)) {
-            return -1;
+        if (flow_image_rx(run->core, i, &rx)) {
+            flow.peer  = ends_incarnation(run, rx.peer);
+            flow.ep    = rx.ep;
+            flow.next  = rx.next;
+            flow.limit = rx.told;
+            flow.held  = rx.mask;
+            fwrite(&flow, sizeof(flow), 1, out);
         }
     }
-    return (fflush(out) == 0) ? 0 : -1;
+    return ((fflush(out) == 0) && !ferror(out)) ? 0 : -1;
 }
 
-/* Order for bsearch: receivers by their sender's incarnation and endpoint. */
+/* Any order will do, in which flows of the same key are the same. */
 static int ends_order(const void *first, const void *second)
 {
-    const ends_flow_t *a = first, *b = second;
-
-    if (a->kind != b->kind) {
-        return (int)a->kind - (int)b->kind;
-    }
-    if (a->peer != b->peer) {
-        return (a->peer < b->peer) ? -1 : 1;
-    }
-    if (a->own != b->own) {
-        return (a->own < b->own) ? -1 : 1;
-    }
-    return (a->ep > b->ep) - (a->ep < b->ep);
-}
-
-/* The recording of this incarnation; NULL: there is none. Interfaces are last,
- * one for each recording. */
-static const ends_flow_t *ends_interface(const ends_flow_t *flows, size_t all,
-                                         uint64_t incarnation)
-{
-    while ((all > 0) && (flows[--all].kind == ENDS_INTERFACE)) {
-        if (flows[all].own == incarnation) {
-            return &flows[all];
-        }
-    }
-    return NULL;
+    return memcmp(first, second, offsetof(ends_flow_t, held));
 }
 
 /* Does the receiver have packet psn, which is not before its next one? */
@@ -111,28 +66,25 @@ static int ends_holds(const ends_flow_t *rx, flow_psn_t psn)
 /* Prints the packets from rx->next on that were sent and are not there. */
 static void ends_print_packets(const ends_flow_t *tx, const ends_flow_t *rx)
 {
-    unsigned   ranges = 0;
-    flow_psn_t psn, first;
+    const char *before = " sent and not received: ";
+    unsigned    ranges = 0;
+    flow_psn_t  psn, first;
 
     for (psn = rx->next; flow_psn_lt(psn, tx->next); ++psn) {
-        if (ends_holds(rx, psn)) {
-            continue;
-        }
-        first = psn;
-        while ((flow_psn_diff(tx->next, psn) > 1) &&
-               !ends_holds(rx, (flow_psn_t)(psn + 1))) {
+        for (first = psn; flow_psn_lt(psn, tx->next) && !ends_holds(rx, psn);) {
             ++psn;
         }
-        if (ranges < ENDS_RANGES) {
-            printf("%s%u", (ranges > 0) ? ", " : " sent and not received: ",
-                   first);
-            if (psn != first) {
-                printf("-%u", psn);
-            }
-        } else if (ranges == ENDS_RANGES) {
-            fputs(", ...", stdout);
+        if ((psn == first) || (ranges > ENDS_RANGES)) {
+            continue;
         }
-        ++ranges;
+        if (ranges++ == ENDS_RANGES) {
+            fputs(", ...", stdout);
+        } else if ((flow_psn_t)(psn - first) == 1) {
+            printf("%s%u", before, first);
+        } else {
+            printf("%s%u-%u", before, first, (flow_psn_t)(psn - 1));
+        }
+        before = ", ";
     }
 }
 
@@ -170,13 +122,14 @@ static int ends_print_flow(const ends_flow_t *flows, size_t all,
     other = bsearch(&wanted, flows, all, sizeof(*flows), ends_order);
     if (other != NULL) {
         *differ += (unsigned)ends_compare(tx, other, names);
-        return 1;
-    }
-    other = tx->unanswered ? ends_interface(flows, all, tx->peer) : NULL;
-    if (other != NULL) {
-        ++*differ;
-        printf("%s, flow %u to %s: its hello was not received\n",
-               names[tx->file], tx->number, names[other->file]);
+    } else if (tx->unanswered) {
+        wanted = (ends_flow_t){.own = tx->peer, .kind = ENDS_INTERFACE};
+        other  = bsearch(&wanted, flows, all, sizeof(*flows), ends_order);
+        if (other != NULL) {
+            ++*differ;
+            printf("%s, flow %u to %s: its hello was not received\n",
+                   names[tx->file], tx->number, names[other->file]);
+        }
     }
     return other != NULL;
 }

@@ -14,15 +14,16 @@ typedef enum ends_kind {
     ENDS_INTERFACE /* the recorded one: `own` and `file` are set */
 } ends_kind_t;
 
-/* A flow at one of its ends. */
+/* A flow at one of its ends. Its key is what stands before `held`. */
 typedef struct ends_flow {
     uint64_t   own, peer;   /* incarnations: the recorded one, the other */
+    uint32_t   ep;          /* of both ends */
+    uint32_t   kind;        /* ends_kind_t */
     uint64_t   held;        /* receiver: flow_psn_bit of packets it keeps */
     uint32_t   file;        /* number of its recording */
-    uint32_t   number, ep;  /* its own of this flow, that of both ends */
+    uint32_t   number;      /* sender: its own of this flow */
     flow_psn_t next;        /* to be sent or received */
     flow_psn_t limit;       /* sender: that it knows; receiver: that it told */
-    uint8_t    kind;        /* ends_kind_t */
     uint8_t    unanswered;  /* sender: its hello has no answer */
 } ends_flow_t;
 
