@@ -192,44 +192,27 @@ void record_call_state(flow_core_t *core)
     record_state(flow_core_user(core));
 }
 
-#define RECORD_PUT(_number) at = record_put_number(at, _number);
-#define RECORD_PUT_
-#define RECORD_PUT_TX     RECORD_PUT(flow_tx_index(tx))
-#define RECORD_PUT_PEER   RECORD_PUT(flow_image_peer_number(peer))
-#define RECORD_PUT_OP     at = record_put_op(record, at, op);
-#define RECORD_PUT_SENT \
-    RECORD_PUT_OP RECORD_PUT(flow_tx_index(op->tx)) RECORD_PUT(op->psn)
-#define RECORD_PUT_FLAGS  RECORD_PUT(op->flags)
-#define RECORD_PUT_TIME   RECORD_PUT(record_step(&record->base.time, time))
-#define RECORD_PUT_WORD   flow_wire_store64(at, word); at += sizeof(word);
-#define RECORD_PUT_NUMBER RECORD_PUT(number)
-#define RECORD_PUT_SECOND RECORD_PUT(second)
-#define RECORD_PUT_FAILED RECORD_PUT(failed != 0)
-#define RECORD_PUT_PLACE  RECORD_PUT(psn % FLOW_MAP_BITS)
-#define RECORD_PASS_
-#define RECORD_PASS_TX     , tx
-#define RECORD_PASS_PEER   , peer
-#define RECORD_PASS_OP     , op
-#define RECORD_PASS_SENT   , op
-#define RECORD_PASS_FLAGS
-#define RECORD_PASS_TIME   , time
-#define RECORD_PASS_WORD   , word
-#define RECORD_PASS_NUMBER , number
-#define RECORD_PASS_SECOND , second
-#define RECORD_PASS_FAILED , failed != 0
-#define RECORD_PASS_PLACE  , psn
+#define PUT(_number) at = record_put_number(at, _number);
+#define PUT_OP   at = record_put_op(record, at, op);
+#define PUT_SENT PUT_OP PUT(flow_tx_index(op->tx)) PUT(op->psn)
+#define PUT_TIME PUT(record_step(&record->base.time, time))
+#define PUT_WORD flow_wire_store64(at, word); at += sizeof(word);
+#define RECORD_PUT(_param, _name, _put, _replayed) _put
 
 #define RECORD_DEFINE(_kind, _name, _a, _b, _c) \
-    void record_call_##_name(flow_core_t *core RECORD_PARAM_##_a \
-                             RECORD_PARAM_##_b RECORD_PARAM_##_c) \
+    void record_call_##_name(flow_core_t *core RECORD_ARG_##_a(RECORD_PARAM) \
+                             RECORD_ARG_##_b(RECORD_PARAM) \
+                             RECORD_ARG_##_c(RECORD_PARAM)) \
     { \
         record_t *record = record_begin_none(core); \
         uint8_t  *at     = record->pos; \
         \
-        RECORD_PUT(RECORD_##_kind) \
-        RECORD_PUT_##_a RECORD_PUT_##_b RECORD_PUT_##_c \
+        PUT(RECORD_##_kind) \
+        RECORD_ARG_##_a(RECORD_PUT) RECORD_ARG_##_b(RECORD_PUT) \
+        RECORD_ARG_##_c(RECORD_PUT) \
         record->pos = at; \
-        flow_##_name(core RECORD_PASS_##_a RECORD_PASS_##_b RECORD_PASS_##_c); \
+        flow_##_name(core RECORD_ARG_##_a(RECORD_PASS) \
+                     RECORD_ARG_##_b(RECORD_PASS) RECORD_ARG_##_c(RECORD_PASS)); \
         record_write_end(record); \
     }
 RECORD_ROWS(RECORD_DEFINE)

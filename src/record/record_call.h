@@ -19,8 +19,7 @@ extern "C" {
 #endif
 
 /* Calls that answer nothing: kind, flow_name, and what each parameter behind the
- * core is: RECORD_PARAM_*, written as RECORD_PUT_* (record_call.c), replayed as
- * RUN_PASS_* (tools/replay). */
+ * core is, of RECORD_ARG_*. */
 #define RECORD_ROWS(_X) \
     _X(TX_CLOSE, tx_close, TX,,) \
     _X(TX_DONE, tx_done, TX, PLACE,) \
@@ -31,7 +30,7 @@ extern "C" {
     _X(TX_PAUSE, tx_paused_by, TX, NUMBER,) \
     _X(TX_RESUME, tx_resume, TX, NUMBER,) \
     _X(TX_PASS_ONE, tx_pass_one, TX,,) \
-    _X(RESEND_SENT, resend_sent, SENT, FLAGS, FAILED) \
+    _X(RESEND_SENT, resend_sent, FLAGS, FAILED,) \
     _X(RX_DROP, drop_count, NUMBER,,) \
     _X(CTL_UNSENT, ctl_unsent, WORD,,) \
     _X(CTL_DONE, ctl_done, WORD, NUMBER, TIME) \
@@ -44,23 +43,35 @@ extern "C" {
     _X(PEER_DEAD, peer_dead, PEER,,) \
     _X(PEER_AGE, peer_age, NUMBER, SECOND,) \
     _X(TX_CHECK, tx_check, TX,,)
-#define RECORD_PARAM_
-#define RECORD_PARAM_TX     , flow_tx_t *tx
-#define RECORD_PARAM_PEER   , flow_peer_t *peer
-#define RECORD_PARAM_OP     , flow_op_t *op
-#define RECORD_PARAM_SENT   , flow_op_t *op  /* with its flow and psn */
-#define RECORD_PARAM_FLAGS                   /* op->flags */
-#define RECORD_PARAM_TIME   , flow_time_t time
-#define RECORD_PARAM_WORD   , uint64_t word
-#define RECORD_PARAM_NUMBER , uint64_t number
-#define RECORD_PARAM_SECOND , uint64_t second
-#define RECORD_PARAM_FAILED , uint64_t failed
-#define RECORD_PARAM_PLACE  , uint64_t psn   /* modulo FLOW_MAP_BITS */
+/* A parameter, its name, how record_call.c writes it, and what run_call.c passes
+ * for it: _X of these. */
+#define RECORD_ARG_(_X)
+#define RECORD_ARG_TX(_X) \
+    _X(flow_tx_t *tx, tx, PUT(flow_tx_index(tx)), args->tx)
+#define RECORD_ARG_PEER(_X) \
+    _X(flow_peer_t *peer, peer, PUT(flow_image_peer_number(peer)), args->peer)
+#define RECORD_ARG_OP(_X)   _X(flow_op_t *op, op, PUT_OP, &args->op->in.op)
+#define RECORD_ARG_SENT(_X) _X(flow_op_t *op, op, PUT_SENT, &args->op->in.op)
+#define RECORD_ARG_FLAGS(_X) \
+    _X(flow_op_t *op, op, PUT_SENT PUT(op->flags), &args->op->in.op)
+#define RECORD_ARG_TIME(_X) _X(flow_time_t time, time, PUT_TIME, call->time)
+#define RECORD_ARG_WORD(_X) _X(uint64_t word, word, PUT_WORD, call->word[0])
+#define RECORD_ARG_NUMBER(_X) \
+    _X(uint64_t number, number, PUT(number), call->number[0])
+#define RECORD_ARG_SECOND(_X) \
+    _X(uint64_t second, second, PUT(second), call->number[1])
+#define RECORD_ARG_FAILED(_X) \
+    _X(int failed, failed, PUT(failed != 0), call->number[2] != 0)
+#define RECORD_ARG_PLACE(_X) \
+    _X(unsigned psn, psn, PUT(psn % FLOW_MAP_BITS), call->number[0])
+#define RECORD_PARAM(_param, _name, _put, _replayed) , _param
+#define RECORD_PASS(_param, _name, _put, _replayed)  , _name
 
 /* For a core that has a recorder: as flow_*. */
 #define RECORD_DECLARE(_kind, _name, _a, _b, _c) \
-    void record_call_##_name(flow_core_t *core RECORD_PARAM_##_a \
-                             RECORD_PARAM_##_b RECORD_PARAM_##_c);
+    void record_call_##_name(flow_core_t *core RECORD_ARG_##_a(RECORD_PARAM) \
+                             RECORD_ARG_##_b(RECORD_PARAM) \
+                             RECORD_ARG_##_c(RECORD_PARAM));
 RECORD_ROWS(RECORD_DECLARE)
 #undef RECORD_DECLARE
 __typeof__(flow_tx_open) record_call_tx_open;

@@ -188,26 +188,15 @@ static void run_op_back(flow_op_t *op)
     }
 }
 
-#define RUN_PASS_
-#define RUN_PASS_TX     , args->tx
-#define RUN_PASS_PEER   , args->peer
-#define RUN_PASS_OP     , &args->op->in.op
-#define RUN_PASS_SENT   , &args->op->in.op
-#define RUN_PASS_FLAGS
-#define RUN_PASS_TIME   , call->time
-#define RUN_PASS_WORD   , call->word[0]
-#define RUN_PASS_NUMBER , call->number[0]
-#define RUN_PASS_SECOND , call->number[1]
-#define RUN_PASS_FAILED , call->number[2]
-#define RUN_PASS_PLACE  , call->number[0]
-
+#define RUN_PASS(_param, _name, _put, _replayed) , _replayed
 #define RUN(_kind, _call) \
     case RECORD_##_kind: \
         _call; \
         break;
 #define RUN_ROW(_kind, _name, _a, _b, _c) \
-    RUN(_kind, record_call_##_name(core RUN_PASS_##_a RUN_PASS_##_b \
-                                   RUN_PASS_##_c))
+    RUN(_kind, record_call_##_name(core RECORD_ARG_##_a(RUN_PASS) \
+                                   RECORD_ARG_##_b(RUN_PASS) \
+                                   RECORD_ARG_##_c(RUN_PASS)))
 
 static void
 run_make(run_t *run, const record_call_t *call, const run_args_t *args)

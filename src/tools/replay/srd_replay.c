@@ -228,10 +228,7 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
     replay->run.until = options->until;
     replay->run.seen  = replay_seen;
     replay->run.arg   = replay;
-    if (!watch_open(&replay->watch, run_first_time(file))) {
-        options_error("out of memory");
-        return REPLAY_FAILED;
-    }
+    replay->watch.last = run_first_time(file);
     if (chrome_open(&replay->chrome, options->trace, &file->head->names) != 0) {
         return REPLAY_FAILED;
     }

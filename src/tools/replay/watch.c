@@ -7,39 +7,18 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-int watch_open(watch_t *watch, uint64_t first_time)
+static unsigned watch_place(flow_src_t src)
 {
-    memset(watch, 0, sizeof(*watch));
-    watch->last  = first_time;
-    watch->flows = calloc(FLOW_INDEX_MAX, sizeof(*watch->flows));
-    watch->heard = calloc(WATCH_SOURCES, sizeof(*watch->heard));
-    watch->told  = calloc(FLOW_INDEX_MAX, sizeof(*watch->told));
-    return (watch->flows != NULL) && (watch->heard != NULL) &&
-           (watch->told != NULL);
-}
-
-void watch_close(watch_t *watch)
-{
-    free(watch->flows);
-    free(watch->heard);
-    free(watch->told);
-}
-
-static watch_heard_t *watch_place(const watch_t *watch, flow_src_t src)
-{
-    uint32_t place = flow_src_qpn(src) + flow_src_ah(src) * 40503u;
-
-    return &watch->heard[place % WATCH_SOURCES];
+    return (flow_src_qpn(src) + flow_src_ah(src) * 40503u) % WATCH_SOURCES;
 }
 
 static void watch_packet(watch_t *watch, const run_t *run,
                          const record_call_t *call)
 {
     flow_src_t     src   = (flow_src_t)call->number[0];
-    watch_heard_t *heard = watch_place(watch, src);
+    watch_heard_t *heard = &watch->heard[watch_place(src)];
 
     heard->call   = run->call;
     heard->time   = watch->last;
@@ -58,8 +37,8 @@ static const watch_heard_t *watch_heard(const watch_t *watch,
     const watch_heard_t *heard, *early;
 
     unknown = flow_src(FLOW_AH_UNKNOWN, flow_src_qpn(src));
-    heard   = watch_place(watch, src);
-    early   = watch_place(watch, unknown);
+    heard   = &watch->heard[watch_place(src)];
+    early   = &watch->heard[watch_place(unknown)];
     if ((heard->call != 0) && (heard->src == src)) {
         return heard;
     }
@@ -83,48 +62,33 @@ static int watch_decode(const record_call_t *call, size_t length,
            (flow_ctl_decode(bytes, length, msg) == FLOW_DROP_NONE);
 }
 
-static watch_told_t *watch_told(watch_t *watch, const run_t *run,
-                                uint64_t src, uint32_t ep)
+/* A control packet came or goes. A hello: what its sender may use before the
+ * answer. Others of ours: the limit that they tell. */
+static void watch_ctl(watch_t *watch, const run_t *run,
+                      const record_call_t *call, int came)
 {
-    return &watch->told[flow_image_rx_number(run->core, src, ep) %
-                        FLOW_INDEX_MAX];
-}
-
-/* A hello came: what its sender may use before the answer. */
-static void watch_hello(watch_t *watch, const run_t *run,
-                        const record_call_t *call)
-{
+    size_t          length = came ? call->length : call->bytes[0].length;
     flow_ctl_msg_t  msg;
     flow_image_rx_t rx;
     watch_told_t   *told;
+    uint32_t        number;
 
-    if (watch_decode(call, call->length, &msg) &&
-        (msg.type == FLOW_CTL_HELLO)) {
-        told = watch_told(watch, run, msg.src, msg.ep);
-        if ((told->call == 0) &&
-            flow_image_rx(run->core, (uint32_t)(told - watch->told), &rx)) {
+    if (!watch_decode(call, length, &msg)) {
+        return;
+    }
+    number = flow_image_rx_number(run->core, came ? msg.src : msg.dst, msg.ep);
+    told   = &watch->told[number % FLOW_INDEX_MAX];
+    if (came) {
+        if ((msg.type == FLOW_CTL_HELLO) && (told->call == 0) &&
+            flow_image_rx(run->core, number % FLOW_INDEX_MAX, &rx)) {
             told->limit = (flow_psn_t)(rx.first + msg.window);
         }
-    }
-}
-
-/* A control packet goes: the limit that it tells. */
-static void watch_limit(watch_t *watch, const run_t *run,
-                        const record_call_t *call)
-{
-    flow_ctl_msg_t msg;
-    watch_told_t  *told;
-
-    if (watch_decode(call, call->bytes[0].length, &msg) &&
-        ((msg.type == FLOW_CTL_LIMIT) || (msg.type == FLOW_CTL_ANSWER) ||
-         (msg.type == FLOW_CTL_ACK))) {
-        told = watch_told(watch, run, msg.dst, msg.ep);
-        if (told->limit != msg.limit) {
-            told->before = told->limit;
-            told->limit  = msg.limit;
-            told->call   = run->call;
-            told->time   = watch->last;
-        }
+    } else if (((msg.type == FLOW_CTL_LIMIT) || (msg.type == FLOW_CTL_ANSWER) ||
+                (msg.type == FLOW_CTL_ACK)) && (told->limit != msg.limit)) {
+        told->before = told->limit;
+        told->limit  = msg.limit;
+        told->call   = run->call;
+        told->time   = watch->last;
     }
 }
 
@@ -143,7 +107,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
     watch_flow_t *flow = &watch->flows[call->tx % FLOW_INDEX_MAX];
 
     if (packet != NULL) {
-        watch_hello(watch, run, call);
+        watch_ctl(watch, run, call, 1);
         watch_packet(watch, run, call);
         return;
     }
@@ -162,7 +126,7 @@ void watch_call(watch_t *watch, const run_t *run, const record_call_t *call,
         break;
     case RECORD_CTL_NEXT:
         if (call->number[0]) {
-            watch_limit(watch, run, call);
+            watch_ctl(watch, run, call, 0);
         }
         break;
     default:
@@ -192,7 +156,7 @@ uint32_t watch_qpn(const run_t *run, const record_call_t *call)
 }
 
 /* The first thing that a flow lacks; NULL: nothing. */
-static const char *watch_lacks(const run_t *run, const flow_tx_t *tx)
+static const char *watch_lacks(const flow_tx_t *tx)
 {
     unsigned paused = flow_tx_paused(tx);
 
@@ -218,7 +182,6 @@ static const char *watch_lacks(const run_t *run, const flow_tx_t *tx)
     if (flow_tx_is_unanswered(tx)) {
         return "the answer to its hello";
     }
-    (void)run;
     return NULL;
 }
 
@@ -344,7 +307,7 @@ unsigned watch_why(const watch_t *watch, const run_t *run, json_t *json,
             continue;
         }
         ++there;
-        lacks = watch_lacks(run, tx);
+        lacks = watch_lacks(tx);
         if (lacks != NULL) {
             ++found;
             watch_print(watch, run, json, i, tx, lacks);

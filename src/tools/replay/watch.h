@@ -36,15 +36,11 @@ typedef struct watch_heard {
 } watch_heard_t;
 
 typedef struct watch {
-    watch_flow_t  *flows; /* FLOW_INDEX_MAX */
-    watch_heard_t *heard; /* WATCH_SOURCES */
-    watch_told_t  *told;  /* FLOW_INDEX_MAX */
-    uint64_t       last;  /* ns: as the calls say */
+    watch_flow_t  flows[FLOW_INDEX_MAX];
+    watch_heard_t heard[WATCH_SOURCES];
+    watch_told_t  told[FLOW_INDEX_MAX];
+    uint64_t      last; /* ns: as the calls say; at first run_first_time */
 } watch_t;
-
-/* first_time: run_first_time. 0: out of memory. */
-int  watch_open(watch_t *watch, uint64_t first_time);
-void watch_close(watch_t *watch);
 
 /* Whether the flow of a call can send by it, or could. */
 int watch_frees(const record_call_t *call);
