@@ -243,12 +243,16 @@ flow_status_t record_call_tx_open(flow_core_t *core, const flow_addr_t *peer,
     return status;
 }
 
-int record_call_tx_ready_slow(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_READY, tx);
-
-    return record_end_number(record, flow_tx_ready_slow(core, tx));
-}
+#define RECORD_DEFINE(_kind, _name) \
+    int record_call_##_name(flow_core_t *core, flow_tx_t *tx) \
+    { \
+        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
+        \
+        return record_end_number(record, flow_##_name(core, tx)); \
+    }
+RECORD_DEFINE(TX_READY, tx_ready_slow)
+RECORD_DEFINE(TX_RMA_READY, tx_rma_ready)
+#undef RECORD_DEFINE
 
 /* The header that is posted; and, where that is another one, the right one. */
 static void record_header_any(record_t *record, const flow_tx_t *tx,
@@ -311,13 +315,6 @@ flow_op_t *record_call_tx_repost_next(flow_core_t *core, flow_time_t now,
     record_write_time(record, now);
     op = flow_tx_repost_next(core, now, fail);
     return record_op(record, op, fail);
-}
-
-int record_call_tx_rma_ready(flow_core_t *core, flow_tx_t *tx)
-{
-    record_t *record = record_begin_tx(core, RECORD_TX_RMA_READY, tx);
-
-    return record_end_number(record, flow_tx_rma_ready(core, tx));
 }
 
 /* ---------------------------------------------------- sending again (UD) */

@@ -20,45 +20,35 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes as 64, 64k, 64m, 64g. 0: not such a number. */
-static uint64_t record_file_bytes(const char *text)
+/* Bytes as 64, 64k, 64m, 64GB. 0: not such a number. */
+static double record_file_bytes(const char *text)
 {
     static const char units[] = "kmgt";
-    const char       *unit;
     char             *end;
-    uint64_t          bytes = strtoull(text, &end, 10);
+    double            bytes = strtod(text, &end);
+    const char       *unit  = (*end != '\0') ? strchr(units, *end | 0x20) : NULL;
 
-    if ((end == text) || (*text == '-') || (bytes > RECORD_SIZE_MAX)) {
-        return 0;
+    if ((unit != NULL) && (end != text)) {
+        bytes *= (double)(1ull << (10 * (unit - units + 1)));
+        end   += ((end[1] | 0x20) == 'b') ? 2 : 1;
     }
-    if (*end != '\0') {
-        unit = strchr(units, *end | 0x20);
-        if ((unit == NULL) || ((end[1] != '\0') &&
-                               (((end[1] | 0x20) != 'b') || end[2] != '\0')) ||
-            (bytes > (RECORD_SIZE_MAX >> (10 * (unit - units + 1))))) {
-            return 0;
-        }
-        bytes <<= 10 * (unit - units + 1);
-    }
-    return bytes;
+    return (*end == '\0') ? bytes : 0;
 }
 
 int record_file_where(const char *text, record_where_t *where,
                       const char **why)
 {
     const char *colon  = strrchr(text, ':');
+    double      size   = (colon != NULL) ? record_file_bytes(colon + 1) :
+                                           RECORD_SIZE;
     size_t      length = (colon != NULL) ? (size_t)(colon - text) :
                                            strlen(text);
 
-    where->size = RECORD_SIZE;
-    if (colon != NULL) {
-        where->size = record_file_bytes(colon + 1);
-        if ((where->size < RECORD_SIZE_MIN) ||
-            (where->size > RECORD_SIZE_MAX)) {
-            *why = "the size is not from 4M to 1T";
-            return 0;
-        }
+    if (!((size >= RECORD_SIZE_MIN) && (size <= RECORD_SIZE_MAX))) {
+        *why = "the size is not from 4M to 1T";
+        return 0;
     }
+    where->size = (size_t)size;
     if ((length == 0) || (length >= sizeof(where->dir))) {
         *why = "no folder, or a name of more than 255 bytes";
         return 0;

@@ -11,7 +11,6 @@
 extern "C" {
 #include "flow/image.h"
 #include "tools/replay/run.h"
-#include "tools/replay/run_memory.h"
 }
 
 namespace {

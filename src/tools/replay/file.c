@@ -148,50 +148,29 @@ static size_t file_get(int fd, uint8_t *bytes, size_t size, size_t offset)
     return have;
 }
 
-/* The used part of a segment: a file with a hole for the rest, however large,
- * is no load. One of which not all can be read has nothing. */
-static void file_get_segment(int fd, uint8_t *bytes, record_segment_t *segment)
-{
-    const record_head_t *head = (const record_head_t*)bytes;
-    size_t               at   = (size_t)((uint8_t*)segment - bytes), used;
-
-    if (file_get(fd, (uint8_t*)segment, sizeof(*segment), at) <
-        sizeof(*segment)) {
-        segment->sequence = 0;
-    }
-    used = segment->used;
-    if ((segment->sequence == 0) || (used < sizeof(*segment)) ||
-        (used > head->segment_size) ||
-        (file_get(fd, (uint8_t*)(segment + 1), used - sizeof(*segment),
-                  at + sizeof(*segment)) < used - sizeof(*segment))) {
-        segment->sequence = 0;
-    }
-}
-
-/* The head, and the segments that it says, of `size` bytes. */
+/* The head, and the used parts of segments: a file with a hole for the rest,
+ * however large, is no load. A segment of which not all can be read has
+ * nothing. */
 static void file_get_all(int fd, uint8_t *bytes, size_t size)
 {
-    record_segment_t *segment;
-    unsigned          i;
+    const record_head_t *head = (const record_head_t*)bytes;
+    record_segment_t    *segment;
+    size_t               at, rest;
+    unsigned             i;
 
     (void)file_get(fd, bytes, (size < RECORD_PAGE) ? size : RECORD_PAGE, 0);
     for (i = 0; (size > RECORD_PAGE) && (i < RECORD_SEGMENTS); ++i) {
         segment = file_segment(bytes, size, i);
-        if (segment != NULL) {
-            file_get_segment(fd, bytes, segment);
+        if (segment == NULL) {
+            continue;
         }
-    }
-}
-
-/* Segments that came behind the one with this sequence number are dropped. */
-static void file_drop_later(uint8_t *bytes, size_t size, uint64_t sequence)
-{
-    record_segment_t *segment;
-    unsigned          i;
-
-    for (i = 0; i < RECORD_SEGMENTS; ++i) {
-        segment = file_segment(bytes, size, i);
-        if ((segment != NULL) && (segment->sequence > sequence)) {
+        at = (size_t)((uint8_t*)segment - bytes);
+        (void)file_get(fd, (uint8_t*)segment, sizeof(*segment), at);
+        rest = segment->used - sizeof(*segment);
+        if ((segment->sequence == 0) ||
+            (rest > head->segment_size - sizeof(*segment)) ||
+            (file_get(fd, (uint8_t*)(segment + 1), rest,
+                      at + sizeof(*segment)) < rest)) {
             segment->sequence = 0;
         }
     }
@@ -205,8 +184,8 @@ static void file_drop_later(uint8_t *bytes, size_t size, uint64_t sequence)
  */
 static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
 {
-    record_segment_t *segment, now;
-    unsigned          i;
+    record_segment_t *segment, *later, now;
+    unsigned          i, j;
 
     for (i = 0; i < RECORD_SEGMENTS; ++i) {
         segment = file_segment(bytes, size, i);
@@ -217,7 +196,12 @@ static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
              (ssize_t)sizeof(now)) || (now.sequence != segment->sequence)) {
             segment->sequence = 0;
         } else if (now.used != segment->used) {
-            file_drop_later(bytes, size, segment->sequence);
+            for (j = 0; j < RECORD_SEGMENTS; ++j) {
+                later = file_segment(bytes, size, j);
+                if ((later != NULL) && (later->sequence > segment->sequence)) {
+                    later->sequence = 0;
+                }
+            }
         }
     }
 }
@@ -284,14 +268,9 @@ void file_free(replay_file_t *file)
 
 int file_is_recording(const char *path)
 {
-    uint64_t    magic = 0;
-    struct stat info;
-    int         fd;
+    uint64_t magic = 0;
+    int      fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-    if ((stat(path, &info) != 0) || !S_ISREG(info.st_mode)) {
-        return 0;
-    }
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0) {
         (void)file_get(fd, (uint8_t*)&magic, sizeof(magic), 0);
         close(fd);

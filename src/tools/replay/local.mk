@@ -7,7 +7,6 @@ replay_sources = \
 	src/tools/replay/file.c src/tools/replay/file.h \
 	src/tools/replay/run.c src/tools/replay/run.h \
 	src/tools/replay/run_call.c src/tools/replay/run_call.h \
-	src/tools/replay/run_memory.c src/tools/replay/run_memory.h \
 	src/tools/replay/text.c src/tools/replay/text.h \
 	src/tools/replay/watch.c src/tools/replay/watch.h
 bin_srd_replay_SOURCES = src/tools/replay/srd_replay.c $(replay_sources) \

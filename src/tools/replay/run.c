@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run.h"
 #include "run_call.h"
-#include "run_memory.h"
 #include "text.h"
 
 #include <flow/image.h>
@@ -9,6 +8,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct run_block {
+    run_block_t *next;
+    void        *memory;
+};
+
+void *run_memory_get(run_t *run, size_t size)
+{
+    run_block_t *block  = malloc(sizeof(*block));
+    void        *memory = NULL;
+
+    if ((block == NULL) || (posix_memalign(&memory, FLOW_ALIGN, size) != 0)) {
+        free(block);
+        return NULL;
+    }
+    memset(memory, 0, size);
+    block->memory = memory;
+    block->next   = run->blocks;
+    run->blocks   = block;
+    return memory;
+}
+
+void run_memory_free(run_t *run)
+{
+    run_block_t *block;
+    run_op_t    *op;
+    unsigned     chain;
+
+    while ((block = run->blocks) != NULL) {
+        run->blocks = block->next;
+        free(block->memory);
+        free(block);
+    }
+    for (chain = 0; chain < RUN_OPS; ++chain) {
+        while ((op = run->ops[chain]) != NULL) {
+            run->ops[chain] = op->next;
+            free(op);
+        }
+    }
+}
+
+run_op_t *run_memory_op(run_t *run, uint64_t id)
+{
+    run_op_t **chain = &run->ops[(id * 0x9e3779b97f4a7c15ull) >> 48];
+    run_op_t  *op;
+
+    for (op = *chain; op != NULL; op = op->next) {
+        if (op->in.id == id) {
+            return op;
+        }
+    }
+    op = calloc(1, sizeof(*op));
+    if (op != NULL) {
+        op->in.id = id;
+        op->next  = *chain;
+        *chain    = op;
+    }
+    return op;
+}
 
 /* The run whose core is called now: an assertion of it has no argument. */
 static run_t *run_current;
@@ -56,6 +114,22 @@ static run_end_t run_load_ops(run_t *run, const record_segment_t *segment)
     return RUN_SAME;
 }
 
+/* The next part of an image, at *at, in memory of its own. */
+static run_end_t run_load_part(run_t *run, const uint8_t **at,
+                               const uint8_t *end, size_t size, void **mem)
+{
+    if ((size_t)(end - *at) < size) {
+        return run_damaged(run, "no image of a core");
+    }
+    *mem = run_memory_get(run, size);
+    if (*mem == NULL) {
+        return RUN_MEMORY;
+    }
+    memcpy(*mem, *at, size);
+    *at += size;
+    return RUN_SAME;
+}
+
 /* The core as it was when the segment began. */
 static run_end_t run_load(run_t *run, const record_segment_t *segment)
 {
@@ -63,33 +137,27 @@ static run_end_t run_load(run_t *run, const record_segment_t *segment)
     const uint8_t *end  = at + segment->image_size;
     flow_params_t  none = {.grant = 0};
     size_t         size = flow_core_size(&none);
-    void          *mem  = run_memory_get(run, size);
     const char    *error;
     run_end_t      result;
     uint32_t       part;
+    void          *mem;
 
     run->call = segment->first_call - 1;
-    if (mem == NULL) {
-        return RUN_MEMORY;
+    result    = run_load_part(run, &at, end, size, &mem);
+    if (result != RUN_SAME) {
+        return result;
     }
-    if ((size_t)(end - at) < size) {
-        return run_damaged(run, "no image of a core");
-    }
-    run->core = flow_image_begin(mem, size, at, size);
+    run->core = flow_image_begin(mem, size, at - size, size);
     if ((run->core == NULL) ||
         (segment->parts != flow_image_parts(run->core))) {
         return run_damaged(run, "no image of a core");
     }
-    for (part = 1, at += size; part < segment->parts; ++part, at += size) {
-        size = flow_image_size(run->core, part);
-        if ((size_t)(end - at) < size) {
-            return run_damaged(run, "no image of a core");
+    for (part = 1; part < segment->parts; ++part) {
+        result = run_load_part(run, &at, end,
+                               flow_image_size(run->core, part), &mem);
+        if (result != RUN_SAME) {
+            return result;
         }
-        mem = run_memory_get(run, size);
-        if (mem == NULL) {
-            return RUN_MEMORY;
-        }
-        memcpy(mem, at, size);
         flow_image_load(run->core, part, mem);
     }
     result = run_load_ops(run, segment);

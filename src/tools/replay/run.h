@@ -9,7 +9,7 @@
 
 #include "file.h"
 
-#include <record/record_file.h>
+#include <record/record_call.h>
 
 typedef struct run run_t;
 
@@ -18,6 +18,12 @@ typedef struct run_block run_block_t; /* memory, until the end */
 #define RUN_OPS 65536 /* chains */
 
 typedef struct run_op run_op_t;
+
+struct run_op {
+    record_replayed_op_t in; /* first */
+    run_op_t            *next;
+    int                  is_cores; /* the core has it linked, or in a ring */
+};
 
 struct run {
     const replay_file_t *file;
@@ -55,6 +61,15 @@ void run_assertion(const char *expression);
  * Afterwards the core is as it was behind call number `call`; run_memory_free
  * ends it. */
 run_end_t run_file(run_t *run);
+
+/* Memory that is freed at the end, zeroed, aligned to FLOW_ALIGN; or NULL. */
+void *run_memory_get(run_t *run, size_t size);
+
+/* The operation of this name, made if there is none. NULL: out of memory. */
+run_op_t *run_memory_op(run_t *run, uint64_t id);
+
+/* Frees what a run took. */
+void run_memory_free(run_t *run);
 
 /* The time of the first call that has one, ns; 0: none has. */
 uint64_t run_first_time(const replay_file_t *file);

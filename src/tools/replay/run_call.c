@@ -4,7 +4,6 @@
  * before each call, as far as its memory depends on it.
  */
 #include "run_call.h"
-#include "run_memory.h"
 
 #include <flow/image.h>
 #include <record/record_call.h>
