@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Branch coverage of src/flow (gcov) by its unit tests, the simulator, the
 # explorer and the inputs that the fuzzers keep. Not counted: flow_assert, and
-# check.c, whose branches are there to be never taken; image.c and image_check.c,
-# which refuse damaged recordings (suite sim, record.sh). A missing branch is printed
-# unless it stands in test/coverage.txt, with a reason; less than the minimum in there
-# fails.
+# check.c, whose branches are there to be never taken; image.c, which
+# refuses damaged recordings (suite sim, record.sh). A missing branch is printed unless
+# it stands in test/coverage.txt, with a reason; less than the minimum in there fails.
 # usage: test/coverage.sh BUILD_DIR
 source=$(cd "$(dirname "$0")/.." && pwd)
 work=$1/coverage

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A core's state as bytes: saved, and loaded. image_check.c checks loaded
- * bytes. */
+/* A core's state as bytes: saved, checked and loaded. */
 #include "flow/image.h"
 #include "flow/core.h"
-#include "flow/image_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool.h"
 #include "flow/rx_priv.h"
@@ -131,6 +129,16 @@ static void flow_image_forget(flow_core_t *core)
     }
 }
 
+/* Has the ring operations, not packets? A ring that goes round keeps the number
+ * of the flow that it was of. */
+static int flow_image_sends(const flow_core_t *core, const flow_ring_t *ring)
+{
+    uint32_t tx = ring->unacked.tx;
+
+    return (tx != 0) && (tx < core->tx_count) &&
+           (flow_core_tx(core, tx)->ring == ring->index);
+}
+
 /* Slots that are not taken hold nothing; operations are told apart from the
  * rest. */
 static void flow_image_save_rings(const flow_core_t *core, flow_ring_t *ring)
@@ -225,6 +233,203 @@ int flow_image_op(const flow_core_t *core, flow_image_op_t *at)
     return 1;
 }
 
+/* -------------------------------------------------------------- check */
+
+/*
+ * A loaded image may come from anywhere: every number that finds a record or a
+ * slot must be that of an existing one. The core of an image that passes stays
+ * within its memory, whatever it does.
+ */
+#define FLOW_IMAGE_CHECK(_expr) \
+    do { \
+        if (!(_expr)) { \
+            return #_expr; \
+        } \
+    } while (0)
+
+/* The queue's ends are records; count is only compared. */
+static int flow_image_fifo(const flow_fifo_t *fifo, uint32_t count)
+{
+    return (fifo->head < count) && (fifo->tail < count) &&
+           ((fifo->head == 0) == (fifo->tail == 0));
+}
+
+static int flow_image_count(uint32_t count, uint32_t chunk)
+{
+    return (count != 0) && (count <= FLOW_INDEX_MAX) && (count % chunk == 0);
+}
+
+static const char *flow_image_queues_error(const flow_core_t *core)
+{
+    uint32_t tx = core->tx_count, rx = core->rx_count, peer = core->peer_count;
+    uint32_t hash = core->hash_size, ring = core->ring_count;
+    const flow_batch_t *batch = core->batch;
+
+    FLOW_IMAGE_CHECK(flow_image_count(tx, FLOW_CHUNK));
+    FLOW_IMAGE_CHECK(flow_image_count(rx, FLOW_CHUNK));
+    FLOW_IMAGE_CHECK(flow_image_count(peer, FLOW_CHUNK));
+    FLOW_IMAGE_CHECK(flow_image_count(ring, 1u << FLOW_RING_SHIFT));
+    FLOW_IMAGE_CHECK(flow_image_count(hash, FLOW_CHUNK) &&
+                     ((hash & (hash - 1)) == 0));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->tx_free, tx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->rx_free, rx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->peer_free, peer));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ring_free, ring));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->tombstones, peer));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ctl_tx, tx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ctl_rx, rx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_tx, tx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_peer, peer));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_ring, ring));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->starved, rx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->parted_wait, rx));
+    FLOW_IMAGE_CHECK(flow_image_fifo(&core->parted_gather, rx));
+    FLOW_IMAGE_CHECK((core->hand < rx) && (core->alarms < ring));
+    for (; batch < core->batch + FLOW_LEVELS; ++batch) {
+        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->tx_wait, tx));
+        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->tx_gather, tx));
+        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->rx_wait, rx));
+        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->rx_gather, rx));
+    }
+    return NULL;
+}
+
+/* Faults of the core itself, before its chunks are there; NULL: none. */
+static const char *flow_image_core_error(const flow_core_t *core)
+{
+    unsigned i;
+
+    FLOW_IMAGE_CHECK(flow_params_valid(&core->params));
+    for (i = 0; i <= FLOW_EXPIRED; ++i) {
+        FLOW_IMAGE_CHECK(core->expired_next[i] <= FLOW_EXPIRED);
+        FLOW_IMAGE_CHECK((i == FLOW_EXPIRED) ||
+                         (core->expired_head[i] <= FLOW_EXPIRED));
+    }
+    for (i = 0; i < FLOW_STRANGERS; ++i) {
+        FLOW_IMAGE_CHECK((core->strangers[i] & (FLOW_INDEX_MAX - 1)) <
+                         core->rx_count);
+    }
+    return NULL;
+}
+
+/* A flow of either kind, as turn.c names it. */
+static int flow_image_turn(const flow_core_t *core, uint32_t turn)
+{
+    return (turn & (FLOW_INDEX_MAX - 1)) <
+           ((turn >= FLOW_INDEX_MAX) ? core->rx_count : core->tx_count);
+}
+
+static const char *flow_image_tx_error(const flow_core_t *core, uint32_t index)
+{
+    const flow_tx_t *tx = flow_core_tx(core, index);
+
+    FLOW_IMAGE_CHECK(flow_tx_index(tx) == index);
+    FLOW_IMAGE_CHECK(tx->state <= FLOW_TX_GONE);
+    FLOW_IMAGE_CHECK((tx->flags & FLOW_TXF_AWAITS) ||
+                     (tx->carries < core->rx_count));
+    FLOW_IMAGE_CHECK(tx->peer < core->peer_count);
+    FLOW_IMAGE_CHECK(tx->peer_next < core->tx_count);
+    FLOW_IMAGE_CHECK(tx->ring < core->ring_count);
+    FLOW_IMAGE_CHECK(flow_image_turn(core, (uint32_t)tx->ctl_next));
+    FLOW_IMAGE_CHECK(tx->event_next < core->tx_count);
+    FLOW_IMAGE_CHECK((tx->ring == 0) ||
+                     (flow_core_ring(core, tx->ring)->unacked.tx == index));
+    return NULL;
+}
+
+static const char *flow_image_rx_error(const flow_core_t *core, uint32_t index)
+{
+    const flow_rx_t *rx = flow_core_rx(core, index);
+
+    FLOW_IMAGE_CHECK(flow_rx_index(rx) == index);
+    FLOW_IMAGE_CHECK(rx->hash_next < core->rx_count);
+    FLOW_IMAGE_CHECK(rx->peer < core->peer_count);
+    FLOW_IMAGE_CHECK(rx->peer_next < core->rx_count);
+    FLOW_IMAGE_CHECK(rx->pair < core->tx_count);
+    FLOW_IMAGE_CHECK(rx->ring < core->ring_count);
+    FLOW_IMAGE_CHECK(flow_image_turn(core, (uint32_t)rx->ctl_next));
+    FLOW_IMAGE_CHECK(rx->starved_next < core->rx_count);
+    FLOW_IMAGE_CHECK((rx->ring == 0) ||
+                     !flow_image_sends(core, flow_core_ring(core, rx->ring)));
+    return NULL;
+}
+
+static const char *
+flow_image_peer_error(const flow_core_t *core, uint32_t index)
+{
+    const flow_peer_t *peer = flow_core_peer(core, index);
+
+    FLOW_IMAGE_CHECK(peer->index == index);
+    FLOW_IMAGE_CHECK(peer->prefix < FLOW_PREFIXES);
+    FLOW_IMAGE_CHECK(flow_image_turn(core, (uint32_t)peer->parked));
+    FLOW_IMAGE_CHECK(peer->hash_next < core->peer_count);
+    FLOW_IMAGE_CHECK(peer->addr_next < core->peer_count);
+    FLOW_IMAGE_CHECK(peer->tx_list <
+                     (peer->entombed ? core->peer_count : core->tx_count));
+    FLOW_IMAGE_CHECK(peer->rx_list < core->rx_count);
+    FLOW_IMAGE_CHECK(peer->event_next < core->peer_count);
+    return NULL;
+}
+
+/* No operation may be missing, nor one be taken for a packet. */
+static const char *
+flow_image_ring_error(const flow_core_t *core, uint32_t index)
+{
+    const flow_ring_t *ring = flow_core_ring(core, index);
+    unsigned slot;
+
+    FLOW_IMAGE_CHECK(ring->index == index);
+    FLOW_IMAGE_CHECK(ring->next < core->ring_count);
+    FLOW_IMAGE_CHECK(ring->unacked.tx < core->tx_count);
+    FLOW_IMAGE_CHECK(ring->unacked.place <= core->alarms);
+    FLOW_IMAGE_CHECK(ring->unacked.heap < core->ring_count);
+    FLOW_IMAGE_CHECK(!flow_image_sends(core, ring) || flow_is_ud(core));
+    FLOW_IMAGE_CHECK(((ring->unacked.lost & ~ring->mask) == 0) ||
+                     !flow_image_sends(core, ring));
+    for (slot = 0; slot < FLOW_MAP_BITS; ++slot) {
+        FLOW_IMAGE_CHECK(!((ring->mask >> slot) & 1) ||
+                         (ring->slot[slot] != NULL));
+    }
+    return NULL;
+}
+
+static const char *flow_image_hash_error(const flow_core_t *core)
+{
+    uint32_t slot;
+
+    for (slot = 0; slot < FLOW_INDEX_LAST * core->hash_size; ++slot) {
+        FLOW_IMAGE_CHECK(core->hash[slot] <
+                         ((slot / core->hash_size == FLOW_INDEX_RX) ?
+                                  core->rx_count :
+                                  core->peer_count));
+    }
+    return NULL;
+}
+
+const char *flow_image_end(flow_core_t *core)
+{
+    const struct {
+        uint32_t count;
+        const char *(*look)(const flow_core_t *core, uint32_t index);
+    } records[] = {
+        {core->tx_count, flow_image_tx_error},
+        {core->rx_count, flow_image_rx_error},
+        {core->peer_count, flow_image_peer_error},
+        {core->ring_count, flow_image_ring_error}
+    };
+    const char *error = NULL;
+    uint32_t index;
+    unsigned i;
+
+    for (i = 0; i < sizeof(records) / sizeof(records[0]); ++i) {
+        for (index = 0; (index < records[i].count) && (error == NULL);
+             ++index) {
+            error = records[i].look(core, index);
+        }
+    }
+    return (error == NULL) ? flow_image_hash_error(core) : error;
+}
+
 /* --------------------------------------------------------------- load */
 
 flow_core_t *flow_image_begin(void *mem, size_t mem_size, const void *bytes,
@@ -238,7 +443,8 @@ flow_core_t *flow_image_begin(void *mem, size_t mem_size, const void *bytes,
     }
     memcpy(core, bytes, size);
     flow_image_forget(core);
-    return (flow_image_core_error(core) == NULL) ? core : NULL;
+    return ((flow_image_queues_error(core) == NULL) &&
+            (flow_image_core_error(core) == NULL)) ? core : NULL;
 }
 
 void flow_image_load(flow_core_t *core, uint32_t part, void *mem)
@@ -295,21 +501,11 @@ int flow_image_put(flow_core_t *core, flow_op_t *op, uint32_t place,
     return 1;
 }
 
-const char *flow_image_end(flow_core_t *core)
-{
-    return flow_image_error(core);
-}
-
 /* ------------------------------------------------------------ records */
 
 uint32_t flow_image_tx_count(const flow_core_t *core)
 {
     return core->tx_count;
-}
-
-uint32_t flow_image_peer_count(const flow_core_t *core)
-{
-    return core->peer_count;
 }
 
 flow_tx_t *flow_image_tx(const flow_core_t *core, uint32_t number)

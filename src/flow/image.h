@@ -76,7 +76,6 @@ uint64_t     flow_image_incarnation(const flow_core_t *core);
 /* Records by their numbers (flow_tx_index), 1 .. count - 1: NULL where there is
  * none in use. */
 uint32_t     flow_image_tx_count(const flow_core_t *core);
-uint32_t     flow_image_peer_count(const flow_core_t *core);
 flow_tx_t   *flow_image_tx(const flow_core_t *core, uint32_t number);
 flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number);
 /* Does the cookie of a control packet name records that are there? */
