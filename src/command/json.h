@@ -15,13 +15,14 @@ typedef struct json {
     unsigned    used; /* bit N: something stands at depth N already */
 } json_t;
 
-/* Open @path of --@option; "-": standard output, which gets no other text then; NULL: none.
- * 0; or -1 after a line on standard error. */
+/* Open @path of --@option; "-": standard output, which gets no other text then;
+ * NULL: none. 0; or -1 after a line on standard error. */
 int json_open(json_t *json, const char *option, const char *path);
 
 /* The same on a stream, which json_close closes; @path is what it is called.
  * NULL: it could not be opened (errno), which is said. */
-int json_open_on(json_t *json, const char *option, FILE *out, const char *path);
+int json_open_on(json_t *json, const char *option, FILE *out,
+                 const char *path);
 
 /* End the outermost object. 0; or -1 after a line: not all could be written. */
 int json_close(json_t *json);

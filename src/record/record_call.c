@@ -212,7 +212,8 @@ void record_call_state(flow_core_t *core)
         RECORD_ARG_##_c(RECORD_PUT) \
         record->pos = at; \
         flow_##_name(core RECORD_ARG_##_a(RECORD_PASS) \
-                     RECORD_ARG_##_b(RECORD_PASS) RECORD_ARG_##_c(RECORD_PASS)); \
+                     RECORD_ARG_##_b(RECORD_PASS) \
+                     RECORD_ARG_##_c(RECORD_PASS)); \
         record_write_end(record); \
     }
 RECORD_ROWS(RECORD_DEFINE)
@@ -451,19 +452,18 @@ static inline unsigned record_verdict(flow_rx_verdict_t verdict,
 /* Verdict, message id and offset in one number, in the other the flow that is
  * to be drained (odd), or why it is dropped (even). */
 static flow_rx_verdict_t
-record_accept(flow_core_t *core, record_kind_t kind, const void *pkt,
-              size_t len, void *handle, flow_src_t src, flow_rx_out_t *out,
+record_accept(record_t *record, const void *pkt, size_t len, void *handle,
+              flow_src_t src, flow_rx_out_t *out,
               __typeof__(flow_rx_accept_slow) *accept)
 {
-    record_t         *record = record_begin(core, kind);
-    flow_rx_out_t     said   = {.token = 0};
+    flow_rx_out_t     said = {.token = 0};
     flow_rx_verdict_t verdict;
 
     record_write_bytes(record, pkt, record_format_packet(pkt, len));
     record_write_number(record, len);
     record_write_handle(record, handle);
     record_write_number(record, record_step(&record->base.src, src));
-    verdict = accept(core, pkt, len, handle, src, &said);
+    verdict = accept(record->core, pkt, len, handle, src, &said);
     record_write_number(record, record_verdict(verdict, said.am_id,
                                                said.offset));
     record_write_number(record, said.more ? ((uint64_t)said.token << 1) | 1 :
@@ -480,8 +480,8 @@ record_accept(flow_core_t *core, record_kind_t kind, const void *pkt,
     record_call_##_name(flow_core_t *core, const void *pkt, size_t len, \
                         void *handle, flow_src_t src, flow_rx_out_t *out) \
     { \
-        return record_accept(core, RECORD_##_kind, pkt, len, handle, src, out, \
-                             flow_##_name); \
+        return record_accept(record_begin(core, RECORD_##_kind), pkt, len, \
+                             handle, src, out, flow_##_name); \
     }
 RECORD_DEFINE(RX_ACCEPT, rx_accept_slow)
 RECORD_DEFINE(RX_ACCEPT_HELD, rx_accept_held)

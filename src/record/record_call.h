@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* Calls that answer nothing: kind, flow_name, and what each parameter behind the
- * core is, of RECORD_ARG_*. */
+/* Calls that answer nothing: kind, flow_name, and which of RECORD_ARG_* each
+ * parameter behind the core is. */
 #define RECORD_ROWS(_X) \
     _X(TX_CLOSE, tx_close, TX,,) \
     _X(TX_DONE, tx_done, TX, PLACE,) \
@@ -43,8 +43,8 @@ extern "C" {
     _X(PEER_DEAD, peer_dead, PEER,,) \
     _X(PEER_AGE, peer_age, NUMBER, SECOND,) \
     _X(TX_CHECK, tx_check, TX,,)
-/* A parameter, its name, how record_call.c writes it, and what run_call.c passes
- * for it: _X of these. */
+/* _X of a parameter, its name, how record_call.c writes it, and what run_call.c
+ * passes for it. */
 #define RECORD_ARG_(_X)
 #define RECORD_ARG_TX(_X) \
     _X(flow_tx_t *tx, tx, PUT(flow_tx_index(tx)), args->tx)
@@ -90,9 +90,9 @@ __typeof__(flow_timer_set_now) record_call_timer_set_now;
 __typeof__(flow_pool_grow) record_call_pool_grow;
 void record_call_state(flow_core_t *core);
 
-/* For any core, as its recording may have stopped: flow_rx_short, recorded where
- * it takes the packet; flow_tx_commit and flow_resend_commit of the packet that
- * begins at `packet`. */
+/* For any core, as its recording may have stopped: flow_rx_short, recorded
+ * where it takes the packet; flow_tx_commit and flow_resend_commit of the
+ * packet that begins at `packet`. */
 __typeof__(flow_rx_short) record_call_rx_short;
 flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
                                  const void *packet);

@@ -26,7 +26,8 @@ static double record_file_bytes(const char *text)
     static const char units[] = "kmgt";
     char             *end;
     double            bytes = strtod(text, &end);
-    const char       *unit  = (*end != '\0') ? strchr(units, *end | 0x20) : NULL;
+    const char       *unit  = (*end == '\0') ? NULL :
+                                               strchr(units, *end | 0x20);
 
     if ((unit != NULL) && (end != text)) {
         bytes *= (double)(1ull << (10 * (unit - units + 1)));

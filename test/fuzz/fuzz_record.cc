@@ -10,7 +10,7 @@
 
 extern "C" {
 #include "flow/image.h"
-#include "tools/replay/run.h"
+#include "tools/replay/run_call.h"
 }
 
 namespace {

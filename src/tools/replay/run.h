@@ -62,15 +62,6 @@ void run_assertion(const char *expression);
  * ends it. */
 run_end_t run_file(run_t *run);
 
-/* Memory that is freed at the end, zeroed, aligned to FLOW_ALIGN; or NULL. */
-void *run_memory_get(run_t *run, size_t size);
-
-/* The operation of this name, made if there is none. NULL: out of memory. */
-run_op_t *run_memory_op(run_t *run, uint64_t id);
-
-/* Frees what a run took. */
-void run_memory_free(run_t *run);
-
 /* The time of the first call that has one, ns; 0: none has. */
 uint64_t run_first_time(const replay_file_t *file);
 
