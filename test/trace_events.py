@@ -43,10 +43,13 @@ def main(paths):
     failed = False
     for path in paths:
         with open(path, encoding='utf-8') as file:
-            events = json.load(file)['traceEvents']
+            first, *_ = trace = json.load(file)
+            events = trace['traceEvents']
         kinds = collections.Counter(map(kind_of, events))
         wrong = list(problems(events)) + [f'no event {kind}' for kind in KEYS
                                           if not kinds[kind]]
+        if first != 'traceEvents':
+            wrong.append(f'{first} comes first: Perfetto reads no more then')
         print(f'{path}: {dict(kinds)}', *wrong[:5], sep='\n')
         failed = failed or bool(wrong)
     sys.exit(1 if failed else 0)

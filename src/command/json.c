@@ -34,8 +34,10 @@ int json_open_on(json_t *json, const char *option, FILE *out, const char *path)
     json->option = option;
     json->path   = path;
     fputc('{', out);
-    json_count(json, "format", 1);
-    json_text(json, options_program(), PACKAGE_VERSION);
+    if (strcmp(option, "trace")) { /* whose readers take events first alone */
+        json_count(json, "format", 1);
+        json_text(json, options_program(), PACKAGE_VERSION);
+    }
     return 0;
 }
 

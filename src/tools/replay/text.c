@@ -115,12 +115,12 @@ static void text_accept(FILE *out, const record_call_t *call)
 
     text_string(out, call, call->length);
     fprintf(out, ", from QPN %u handle %u: %s",
-             flow_src_qpn((flow_src_t)call->number[0]),
-             flow_src_ah((flow_src_t)call->number[0]),
-             TEXT_NAME(text_verdicts, verdict));
+            flow_src_qpn((flow_src_t)call->number[0]),
+            flow_src_ah((flow_src_t)call->number[0]),
+            TEXT_NAME(text_verdicts, verdict));
     if (verdict == FLOW_RX_DROP) {
         fprintf(out, " (%s)",
-                 flow_drop_name((flow_drop_t)(call->number[2] >> 1)));
+                flow_drop_name((flow_drop_t)(call->number[2] >> 1)));
     } else if (call->number[2] & 1) {
         fprintf(out, ", and those behind it");
     }
@@ -138,14 +138,16 @@ static void text_event(FILE *out, const record_call_t *call)
     }
 }
 
-/* Texts of calls that have words of their own. Returns 0 for others. */
-static int text_special(FILE *out, const record_call_t *call)
+/* The rest of a call, in words or as numbers. */
+static void text_numbers(FILE *out, const record_call_t *call)
 {
+    unsigned i;
+
     switch (call->kind) {
     case RECORD_TX_OPEN:
         fprintf(out, " to QPN %u: %s", call->addr.qpn,
-                 TEXT_NAME(text_opens, call->number[0]));
-        return 1;
+                TEXT_NAME(text_opens, call->number[0]));
+        break;
     case RECORD_TX_COMMIT:
     case RECORD_RESEND_COMMIT:
         text_header(out, call, 0);
@@ -153,38 +155,40 @@ static int text_special(FILE *out, const record_call_t *call)
             fprintf(out, ", but right is");
             text_header(out, call, 1);
         }
-        return 1;
+        break;
     case RECORD_RESEND_HEADER:
         text_header(out, call, 1);
-        return 1;
+        break;
     case RECORD_RX_ACCEPT:
     case RECORD_RX_ACCEPT_HELD:
     case RECORD_RX_SHORT:
         text_accept(out, call);
-        return 1;
+        break;
     case RECORD_CTL_NEXT:
         if (call->number[0] == 0) {
             fprintf(out, " none");
         } else {
             text_string(out, call, call->bytes[0].length);
         }
-        return 1;
+        break;
     case RECORD_CTL_DONE:
     case RECORD_TX_FAIL:
         fprintf(out, " %s", TEXT_NAME(text_sends, call->number[0]));
-        return 1;
+        break;
     case RECORD_EVENT_NEXT:
     case RECORD_EVENT_PEER_NEXT:
         text_event(out, call);
-        return 1;
+        break;
     case RECORD_TX_READY:
         fprintf(out, " %s", call->number[0] ? "yes" : "no");
-        return 1;
+        break;
     case RECORD_STATE:
         fprintf(out, " %016llx", (unsigned long long)call->word[0]);
-        return 1;
+        break;
     default:
-        return 0;
+        for (i = 0; i < call->numbers; ++i) {
+            fprintf(out, " %llu", (unsigned long long)call->number[i]);
+        }
     }
 }
 
@@ -202,14 +206,10 @@ void text_call(FILE *out, const record_call_t *call)
     if (call->op != 0) {
         fprintf(out, " op %llx", (unsigned long long)call->op);
     }
-    if (!text_special(out, call)) {
-        for (i = 0; i < call->numbers; ++i) {
-            fprintf(out, " %llu", (unsigned long long)call->number[i]);
-        }
-    }
+    text_numbers(out, call);
     for (i = 0; i < call->handles; ++i) {
         fprintf(out, "%s%llx", (i == 0) ? " buffers " : ",",
-                 (unsigned long long)call->handle[i]);
+                (unsigned long long)call->handle[i]);
     }
     if (call->time != 0) {
         fprintf(out, " at %.3f us", (double)call->time / 1e3);
