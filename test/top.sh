@@ -264,11 +264,12 @@ top_ud() {
 }
 
 # top_shown ARG...: a process that shows pages (top_pages.py ARG...) is there, the
-# last of TOP_PIDS.
+# last of TOP_PIDS; started by TOP_INSIDE.
+TOP_INSIDE=()
 top_shown() {
-    local said=$CHECK_LOG.$1.$3
+    local said=$CHECK_LOG.$1.${3##*/}
     rm -f "$said" # of a run before
-    sleep 600 | python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
+    sleep 600 | "${TOP_INSIDE[@]}" python3 -B "$TEST_DIR/top_pages.py" "$@" >"$said" &
     TOP_PIDS+=($!)
     until grep -qs ready "$said"; do
         kill -0 "${TOP_PIDS[-1]}" || fail "top_pages.py $* is not ready"
@@ -303,8 +304,13 @@ top_hostile() {
     top_places
     [ "$(id -u)" = 0 ] || return 0
     top_shown foreign "$server" 4242
+    unshare -m true 2>/dev/null || return 0
+    mkdir -p "$CHECK_LOG.mnt"
+    TOP_INSIDE=(unshare -m)
+    top_shown fifo "$server" "$CHECK_LOG.mnt"
     top_json
-    top_says 'not mine' "${TOP_PIDS[-1]}"
+    top_says 'not mine' "${TOP_PIDS[-2]}"
+    ! grep opened "$CHECK_LOG.fifo.${CHECK_LOG##*/}.mnt" || fail "no page, and is opened"
 }
 
 # Interfaces of several processes, more together than are read of one: all are

@@ -7,11 +7,14 @@ top_pages.py hostile PID SEED      shows pages that are none: of random bytes,
                                    are read; says so, then waits to be killed.
 top_pages.py many PID COUNT        shows COUNT pages like that process's.
 top_pages.py foreign PID UID       shows one that user UID has made, as a setuid
-                                   program may that was started with it."""
+                                   program may that was started with it.
+top_pages.py fifo PID FOLDER       holds a FIFO that bears a page's name, by O_PATH,
+                                   and says who opens it. Its mounts are its own."""
 
 import os
 import random
 import struct
+import subprocess
 import sys
 import threading
 
@@ -119,6 +122,16 @@ def foreign(pid, uid):
     ready()
 
 
+def fifo(_, folder):
+    path = f'/memfd:{NAME}'
+    subprocess.run(f'mount -t tmpfs page {folder} && cd {folder} && mkdir old && '
+                   f'mkfifo .{path} && pivot_root . old', shell=True, check=True)
+    os.open(path, os.O_PATH)
+    threading.Thread(target=lambda: print('opened', os.open(path, os.O_WRONLY), flush=True),
+                     daemon=True).start()
+    ready()
+
+
 def find(pid):
     """0600, and not to be written by others of this user (Linux 5.1)."""
     for path in paths(pid):
@@ -131,5 +144,6 @@ def find(pid):
 
 
 if __name__ == '__main__':
-    {'find': find, 'hostile': hostile, 'many': many, 'foreign': foreign}[sys.argv[1]](
-        *map(int, sys.argv[2:]))
+    {'find': find, 'hostile': hostile, 'many': many, 'foreign': foreign,
+     'fifo': fifo}[sys.argv[1]](*(int(word) if word.isdigit() else word
+                                  for word in sys.argv[2:]))

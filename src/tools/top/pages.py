@@ -25,6 +25,21 @@ def text(field):
     return field[:-1].partition(b'\0')[0].translate(PRINTED).decode('ascii')
 
 
+def mount_of(fd):
+    """The number of the mount that a descriptor is of; None: unknown."""
+    with open(f'/proc/self/fdinfo/{fd}', 'rb') as file:
+        return next((line for line in file if line.startswith(b'mnt_id:')), None)
+
+
+def memory():
+    """The mount of all anonymous memory."""
+    fd = os.memfd_create('')
+    try:
+        return mount_of(fd)
+    finally:
+        os.close(fd)
+
+
 def facts_of(pid):
     """PID in its own PID namespace, state as in ps(1), and CPU time of a process."""
     own, state, ticks = 0, '?', 0
@@ -52,6 +67,7 @@ class Reader:
         self.row = struct.Struct('=' + ''.join(told['row'].values()))
         self.hashed = struct.calcsize('=' + told['page']['magic'] + told['page']['hash'])
         self.words = struct.Struct(f'={(self.page.size - self.hashed) // 8}Q')
+        self.memory = memory()
         self.pages = []
         self.when = self.left_out = self.pauses = 0
 
@@ -109,27 +125,33 @@ class Reader:
 
     def open(self, path, facts):
         """The page behind a descriptor with the right name, which any process can forge."""
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError as error:
-            self.left_out += error.errno in (errno.EMFILE, errno.ENFILE)
-            return None
+        place, fd = -1, -1
         page = None
         try:
-            file = os.fstat(fd)
-            if stat.S_ISREG(file.st_mode) and file.st_size == self.page.size and \
-                    file.st_uid == os.geteuid():  # who wrote it is who made it
+            # another user's file may have the name, in a setuid program that he started:
+            # opening it may hang, or do what that device does
+            place = os.open(path, os.O_PATH)
+            if mount_of(place) == self.memory and self.is_page(place):
+                fd = os.open(f'/proc/self/fd/{place}', os.O_RDONLY | os.O_NONBLOCK)
                 page = self.load(fd)
-        except OSError:
-            pass
+        except OSError as error:
+            self.left_out += error.errno in (errno.EMFILE, errno.ENFILE)
+        if place >= 0:
+            os.close(place)
         if page is None or page.pid != facts.own:  # of another: inherited by a forked child
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
             return None
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             pass  # at the next reading
         return self.complete(page, fd, facts)
+
+    def is_page(self, place):
+        file = os.fstat(place)
+        return stat.S_ISREG(file.st_mode) and file.st_size == self.page.size and \
+            file.st_uid == os.geteuid()  # who wrote it is who made it
 
     def complete(self, page, fd, facts):
         page.age = max(0, self.when - page.written / 1e9)
