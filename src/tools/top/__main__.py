@@ -9,6 +9,7 @@ import resource
 import signal
 import stat
 import sys
+from contextlib import suppress
 
 from headline import Headline
 from network import Networks
@@ -77,7 +78,8 @@ def replace(folder, path, page):
             return 0
     except OSError as error:
         say(f'--json={path}: {error.strerror}')
-    os.unlink(new, dir_fd=folder)
+    with suppress(OSError):  # another has taken it away
+        os.unlink(new, dir_fd=folder)
     return 1
 
 
