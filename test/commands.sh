@@ -72,15 +72,17 @@ counters() {
         grep -q '^efa_device_retrans_pkts_total{device="rdmap0s6"} 0$' "$OUT.prom" ||
         fail "nothing for Prometheus"
     [ ! -L "$OUT.prom" ] || fail "a link was followed"
-    rm -rf "$OUT.led" "$OUT.to" && mkdir "$OUT.to" && ln -s "$OUT.to" "$OUT.led" ||
+    rm -rf "$OUT.led" "$OUT.to" && mkdir -p "$OUT.to/in" && ln -s "$OUT.to" "$OUT.led" ||
         fail "ln: status $?"
-    for line in 0 4242; do
-        chown -h $line "$OUT.led" 2>/dev/null || continue # needs root
+    for line in 0 in/0 4242 in/4242; do
+        chown -h ${line#in/} "$OUT.led" 2>/dev/null || continue # needs root
         python3 -B "$TEST_DIR/../contrib/examples/efa_top_prom.py" "$OUT.json" \
             "$OUT.led/$line"
-        [ -e "$OUT.to/$line" ] || [ $line = 4242 ] || fail "a link of root's is none"
+        [ -e "$OUT.to/$line" ] || [ ${line#in/} = 4242 ] || fail "a link of root's is none"
     done
-    [ ! -e "$OUT.to/4242" ] || fail "a folder that is another user's link was followed"
+    for line in 4242 in/4242; do
+        [ ! -e "$OUT.to/$line" ] || fail "a folder that is another user's link was followed"
+    done
 }
 
 # habit PROGRAM WRONG NEAR: -h and --help, -V and --version, and one line with the

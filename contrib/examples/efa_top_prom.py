@@ -10,8 +10,10 @@ the devices; for the peers of a user's processes, in the job:
         efa_top_prom.py /run/efa/top.json /var/lib/node_exporter/efa_top.prom
 """
 
+import errno
 import json
 import os
+import stat
 import sys
 
 PEER = ('messages_out_per_second', 'messages_in_per_second', 'bytes_per_second',
@@ -51,9 +53,22 @@ def lines(top):
 
 
 def opened(folder):
-    """A descriptor of it; a link in its place is followed if it is root's or one's own."""
-    ours = os.path.islink(folder) and os.lstat(folder).st_uid in (0, os.geteuid())
-    return os.open(folder, os.O_DIRECTORY | (0 if ours else os.O_NOFOLLOW))
+    """A descriptor of it; on the way there, links of root and one's own are followed."""
+    at, parts, links = os.open('.', os.O_PATH), ['/' * folder.startswith('/')], 0
+    parts += folder.split('/')
+    while parts:
+        part = parts.pop(0)
+        place = os.open(part, os.O_PATH | os.O_NOFOLLOW, dir_fd=at) if part else at
+        status = os.fstat(place)
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            if links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part)
+            text = os.readlink('', dir_fd=place)
+            parts[:0] = ['/' * text.startswith('/'), *text.split('/')]
+        else:
+            at = place
+    return at
 
 
 def replace(folder, name, text):
