@@ -230,7 +230,8 @@ static int standby_sees_stop(unsigned usec)
     standby_end_if_stranger();
     return (standby_owner_ns() == before) &&
            (fabric_process_is_alive(standby.owner, standby.start,
-                                    standby.pid_ns) == SIM_ALIVE_STOPPED);
+                                    standby.pid_ns, (struct dir_mark){ 0 }) ==
+            SIM_ALIVE_STOPPED);
 }
 
 /* Somebody has the lock: a thread of the owner. */

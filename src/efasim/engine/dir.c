@@ -48,7 +48,7 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
     [DIR_MMAP_ERR]           = "mmap_err",
 };
 
-_Static_assert((DIR_LAYOUT == 17) && (DIR_COUNTERS == 27),
+_Static_assert((DIR_LAYOUT == 18) && (DIR_COUNTERS == 27),
                "a counter more or less: raise DIR_LAYOUT; its name above, its "
                "place in cli/table.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");

@@ -21,7 +21,7 @@
 
 /* Raise it with every change of the layout below, or of the lock. Fabrics of
  * different layouts have different folders and leave each other alone. */
-#define DIR_LAYOUT 17
+#define DIR_LAYOUT 18
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
 enum dir_counter {
@@ -120,6 +120,12 @@ enum {
     DIR_NAPS,
 };
 
+/* A word in the memory of a program, of which nobody else's has this value; 0:
+ * there is none. */
+struct dir_mark {
+    uint64_t at, value;
+};
+
 struct dir_slot {
     _Atomic uint32_t state;
     _Atomic uint32_t owner;
@@ -127,6 +133,7 @@ struct dir_slot {
     int32_t          pid;
     uint64_t         start_time;
     uint64_t         pid_ns;    /* of the number `pid` */
+    struct dir_mark  mark;      /* of a device's program */
     uint32_t         nic;       /* without a device: the first of its host */
     uint32_t         is_device; /* 0: only keeps the fabric alive */
     uint32_t         home;      /* the process sleeps on that slot's `wake` */

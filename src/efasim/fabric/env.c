@@ -249,33 +249,20 @@ static ssize_t env_rdma_forced(pid_t pid, int write, uint64_t here,
                                          write ? there : here, (size_t)ret);
 }
 
-static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
-                    struct sim_near near, uint64_t addr, size_t length)
+static int env_copy(pid_t pid, int write, void *bytes, uint64_t addr,
+                    size_t length)
 {
-    void *bytes            = near.bytes ? (void*)(uintptr_t)near.bytes :
-                                          (void*)(uintptr_t)near.addr;
-    struct fabric_env *env = arg;
-    struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
-                                                     SIM_SLOTS];
     struct iovec local, remote;
     ssize_t ret;
 
-    if (!env_shares_pids(env, slot)) {
-        return -EXDEV;
-    }
-    if (!env_is_seen(env, slot, owner)) {
-        return -ESRCH;
-    }
     while (length > 0) {
         local.iov_base  = bytes;
         remote.iov_base = (void*)(uintptr_t)addr;
         local.iov_len   = remote.iov_len = length;
-        ret = (op == IO_OP_WRITE) ?
-              process_vm_writev(slot->pid, &local, 1, &remote, 1, 0) :
-              process_vm_readv(slot->pid, &local, 1, &remote, 1, 0);
+        ret = write ? process_vm_writev(pid, &local, 1, &remote, 1, 0) :
+                      process_vm_readv(pid, &local, 1, &remote, 1, 0);
         if ((ret < 0) && (errno == EFAULT)) {
-            ret   = env_rdma_forced(slot->pid, op == IO_OP_WRITE,
-                                    (uintptr_t)bytes, addr, length);
+            ret   = env_rdma_forced(pid, write, (uintptr_t)bytes, addr, length);
             errno = EFAULT;
         }
         if (ret <= 0) {
@@ -285,9 +272,30 @@ static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
         addr   += ret;
         length -= ret;
     }
+    return 0;
+}
 
-    /* the number may have gone to another process meanwhile */
-    return (atomic_load(&slot->owner) == owner) ? 0 : -ESRCH;
+static int env_rdma(void *arg, uint32_t owner, enum io_tx_op op,
+                    struct sim_near near, uint64_t addr, size_t length)
+{
+    void *bytes            = near.bytes ? (void*)(uintptr_t)near.bytes :
+                                          (void*)(uintptr_t)near.addr;
+    struct fabric_env *env = arg;
+    struct dir_slot *slot  = &env->fabric->dir->slot[dir_owner_slot(owner) %
+                                                     SIM_SLOTS];
+    int write              = op == IO_OP_WRITE, ret;
+
+    if (!env_shares_pids(env, slot)) {
+        return -EXDEV;
+    }
+    if (!env_is_seen(env, slot, owner) ||
+        (write && !fabric_process_has(slot->pid, slot->mark))) {
+        return -ESRCH;
+    }
+    ret = env_copy(slot->pid, write, bytes, addr, length);
+    /* the number may have gone to another process meanwhile, or program */
+    return ((atomic_load(&slot->owner) == owner) &&
+            fabric_process_has(slot->pid, slot->mark)) ? ret : -ESRCH;
 }
 
 static void env_mem_read(void *env, void *dst, uint64_t addr, size_t length)

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* The same for all architectures; older headers lack them */
@@ -47,27 +49,16 @@ int fabric_process_self(void)
     return fabric_process_owner ? fabric_process_owner : getpid();
 }
 
-/* The field so many behind this one; NULL: there is none. */
-static const char *process_field(const char *field, unsigned count)
-{
-    for (; (field != NULL) && (count > 0); --count) {
-        field = strchr(field, ' ');
-        field = (field == NULL) ? NULL : field + 1;
-    }
-    return field;
-}
-
 /* Fields of /proc/PID/stat behind the command's name, which may hold spaces
- * and brackets: state is the first, the start time the 20th, the address where
- * the program's stack begins the 26th. The first thread's file is read, which
- * has the same: qemu replaces a process's own /proc/PID/stat by one whose start
- * time differs by rounding, and leaves the thread's alone. */
-static int process_stat(int pid, char *state, uint64_t *start)
+ * and brackets: state is the first, the start time the 20th. The first thread's
+ * file is read, which has the same two: qemu replaces a process's own
+ * /proc/PID/stat by one whose start time differs by rounding, and leaves the
+ * thread's alone. */
+static int process_stat(int pid, char *state, uint64_t *start_time)
 {
-    const char *time, *stack;
     char buf[1024], *field;
     ssize_t length;
-    int fd;
+    int fd, i;
 
     snprintf(buf, sizeof(buf), "/proc/%d/task/%d/stat", pid, pid);
     fd = open(buf, O_RDONLY | O_CLOEXEC);
@@ -89,30 +80,24 @@ static int process_stat(int pid, char *state, uint64_t *start)
 
     field += 2;
     *state = *field;
-    time   = process_field(field, 19);
-    stack  = process_field(time, 6);
-    if (stack == NULL) {
-        return -1;
+    for (i = 0; i < 19; ++i) {
+        field = strchr(field, ' ');
+        if (field == NULL) {
+            return -1;
+        }
+        ++field;
     }
 
-    *start = (strtoull(time, NULL, 10) * (FABRIC_PROCESS_EXEC + 1)) |
-             ((strtoull(stack, NULL, 10) >> 4) & FABRIC_PROCESS_EXEC);
+    *start_time = strtoull(field, NULL, 10);
     return 0;
 }
 
 uint64_t fabric_process_start(int pid)
 {
-    uint64_t start;
+    uint64_t start_time;
     char state;
 
-    return process_stat(pid, &state, &start) ? 0 : start;
-}
-
-/* Not where one of the two does not tell of the program. */
-static int process_differs(uint64_t start, uint64_t other)
-{
-    return ((start & FABRIC_PROCESS_EXEC) && (other & FABRIC_PROCESS_EXEC)) ?
-           (start != other) : !fabric_process_is_same(start, other);
+    return process_stat(pid, &state, &start_time) ? 0 : start_time;
 }
 
 /* Whether /proc is of this PID namespace: in another's, numbers of this one are
@@ -134,7 +119,29 @@ uint64_t fabric_process_ns(void)
                    st.st_ino : 0;
 }
 
-int fabric_process_is_alive(int pid, uint64_t start, uint64_t ns)
+struct dir_mark fabric_process_mark(void)
+{
+    static uint64_t word;
+
+    while ((word == 0) &&
+           (getrandom(&word, sizeof(word), 0) != sizeof(word))) {
+    }
+    return (struct dir_mark){ (uintptr_t)&word, word };
+}
+
+int fabric_process_has(int pid, struct dir_mark mark)
+{
+    uint64_t word       = mark.value;
+    struct iovec local  = { &word, sizeof(word) };
+    struct iovec remote = { (void*)(uintptr_t)mark.at, sizeof(word) };
+
+    return (mark.value == 0) ||
+           ((process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0) ?
+            (errno != EFAULT) : (word == mark.value));
+}
+
+int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns,
+                            struct dir_mark mark)
 {
     uint64_t own_ns = fabric_process_ns();
     uint64_t current;
@@ -144,7 +151,8 @@ int fabric_process_is_alive(int pid, uint64_t start, uint64_t ns)
         return 1;
     }
     if ((process_stat(pid, &state, &current) != 0) ||
-        process_differs(current, start) || (state == 'Z') || (state == 'X')) {
+        (current != start_time) || (state == 'Z') || (state == 'X') ||
+        !fabric_process_has(pid, mark)) {
         return 0;
     }
     return ((state == 'T') || (state == 't')) ? SIM_ALIVE_STOPPED : 1;

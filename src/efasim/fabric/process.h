@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process is named by its number and start: numbers are used again. They are
- * those of a PID namespace: a container has others, and may share the fabric's
- * memory.
+ * A process is named by its number and start time: numbers are used again. They
+ * are those of a PID namespace: a container has others, and may share the
+ * fabric's memory.
  */
 #ifndef EFASIM_FABRIC_PROCESS_H
 #define EFASIM_FABRIC_PROCESS_H
 
+#include "efasim/engine/dir.h"
+
 #include <stdint.h>
 
 /*
- * The start of a process is its time in clock ticks since boot, and below that,
- * in these bits, what tells the program that it executes from the one before:
- * its memory is another, maybe another user's. They are 0 where that cannot be
- * seen, or does not matter.
- */
-#define FABRIC_PROCESS_EXEC ((1ull << 28) - 1)
-
-/* Whether the two are one process, whatever it executes. */
-static inline int fabric_process_is_same(uint64_t start, uint64_t other)
-{
-    return ((start ^ other) & ~FABRIC_PROCESS_EXEC) == 0;
-}
-
-/*
- * 1: pid runs and is the process of this start in the PID namespace `ns`; or it
- * cannot be seen from here, as that is another namespace or /proc is not
- * mounted: then its owner must look after it.
+ * 1: pid runs and is the process that started at start_time in the PID
+ * namespace `ns`; or it cannot be seen from here, as that is another namespace
+ * or /proc is not mounted: then its owner must look after it.
  * SIM_ALIVE_STOPPED: it is that process, and is stopped.
  */
-int fabric_process_is_alive(int pid, uint64_t start, uint64_t ns);
+int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns,
+                            struct dir_mark mark);
+
+/* Of this process, for others. */
+struct dir_mark fabric_process_mark(void);
+
+/* 0: what a process of this PID namespace executes by now is another program
+ * than the one of this mark: its memory is another, maybe another user's. */
+int fabric_process_has(int pid, struct dir_mark mark);
 
 /*
  * 0; or this process has the memory of another and acts for that, whose number
@@ -44,7 +40,7 @@ void fabric_process_fd_end(int fd);
 /* Inode of the PID namespace of this process; 0: unknown. */
 uint64_t fabric_process_ns(void);
 
-/* 0: no such process. */
+/* Start time of a process in clock ticks since boot; 0: no such process. */
 uint64_t fabric_process_start(int pid);
 
 /* The number by which a user knows this process. */

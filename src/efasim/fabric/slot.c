@@ -21,15 +21,15 @@ void fabric_slot_free(struct fabric *fabric, struct dir_slot *slot)
 
 int fabric_slot_is_alive(const struct dir_slot *slot)
 {
-    return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns);
+    return fabric_process_is_alive(slot->pid, slot->start_time, slot->pid_ns,
+                                   slot->mark);
 }
 
 int fabric_slot_is_own(const struct dir_slot *slot)
 {
     return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
            (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
-           fabric_process_is_same(slot->start_time,
-                                  fabric_process_start(slot->pid));
+           (slot->start_time == fabric_process_start(slot->pid));
 }
 
 /* Each process with many devices is looked for once. */
@@ -45,7 +45,8 @@ unsigned fabric_reap(struct fabric *fabric)
         }
         if ((last == NULL) || (slot->pid != last->pid) ||
             (slot->start_time != last->start_time) ||
-            (slot->pid_ns != last->pid_ns)) {
+            (slot->pid_ns != last->pid_ns) ||
+            (slot->mark.value != last->mark.value)) {
             is_alive = fabric_slot_is_alive(slot) != 0;
         }
         last  = slot;
@@ -116,9 +117,8 @@ static void fabric_slot_sign(const struct fabric *fabric, struct dir_slot *slot)
         slot->start_time = fabric_process_start(slot->pid);
         slot->pid_ns     = fabric_process_ns();
     }
-    if (!slot->is_device) {
-        slot->start_time &= ~FABRIC_PROCESS_EXEC;
-    }
+    slot->mark = slot->is_device ? fabric_process_mark() :
+                                   (struct dir_mark){ 0 };
 }
 
 int fabric_attach_locked(struct fabric *fabric, unsigned nic, int is_device)

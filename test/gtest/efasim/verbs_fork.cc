@@ -278,7 +278,6 @@ TEST(fork, exec_without_the_device_closes_it)
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     child.put<char>('e');
     until([&] { return program_of(peer.pid) == "sleep"; });
-    usleep(20000); /* longer than the one before is believed to live */
     ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
     EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     child.kill(SIGTERM, peer.pid);
