@@ -120,6 +120,18 @@ planted_live() {
     rm -rf "$2"
 }
 
+# planted_mount NAME AT: what is mounted there may say that it is root's.
+planted_mount() {
+    local out
+    unshare -m true 2>/dev/null || return 0
+    # shellcheck disable=SC2016 # for the shell in there
+    out=$(unshare -m sh -c 'mkdir "$2" && mount -t tmpfs -o mode=700 none "$2" &&
+        "$0" run --fabric "$1" -- true' "$EFASIM" "$1" "$2" 2>&1) &&
+        fail "a mount is believed: $out"
+    grep "^efasim: $2 is a mount, perhaps of another user" <<<"$out" || fail "a mount: $out"
+    rmdir "$2"
+}
+
 # Anybody may make what he likes in shared memory, by a name that a fabric of root's
 # would have: nothing of it is removed, joined or believed.
 planted() {
@@ -140,6 +152,7 @@ planted() {
     chown 0 "$at" && chmod 777 "$at" # as root's was when others could write there
     planted_refused "an open folder" "$name" "$at is a folder of user 0 with mode 0777: "
     rm "$at/node0" && rmdir "$at"
+    planted_mount "$name" "$at"
     planted_live "$name" "$at"
     planted_while_removed "$name" "$at"
 }

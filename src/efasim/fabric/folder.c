@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "folder.h"
+#include "fabric.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,16 +14,32 @@
 
 enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
 
+/* A file system that another user has mounted there (FUSE) says of owners what
+ * he likes, or never answers: it is not asked. */
+static int folder_is_mount(const char *path)
+{
+    const int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC;
+    char above[FABRIC_PATH_MAX];
+    struct statx st, root;
+
+    snprintf(above, sizeof(above), "%.*s", (int)(strrchr(path, '/') - path),
+             path);
+    return (statx(AT_FDCWD, path, flags, 0, &st) == 0) &&
+           (statx(AT_FDCWD, above, flags, 0, &root) == 0) &&
+           ((st.stx_dev_major != root.stx_dev_major) ||
+            (st.stx_dev_minor != root.stx_dev_minor));
+}
+
 /* O_NOATIME is its owner's alone: in a user namespace st_uid, too, may be that
  * of "nobody" for two users. */
 int fabric_folder_open(const char *path)
 {
-    int fd = open(path, FOLDER_FLAGS | O_NOATIME);
+    int fd = folder_is_mount(path) ? -1 : open(path, FOLDER_FLAGS | O_NOATIME);
     struct stat st;
     int err;
 
     if (fd >= 0) {
-        if ((fstat(fd, &st) == 0) && (st.st_uid == geteuid()) &&
+        if (!folder_is_mount(path) && (fstat(fd, &st) == 0) && (st.st_uid == geteuid()) &&
             !(st.st_mode & FOLDER_OTHERS)) {
             return fd;
         }
@@ -32,7 +49,8 @@ int fabric_folder_open(const char *path)
     }
 
     err = errno;
-    if (((err == EACCES) || (err == ENOTDIR)) && (lstat(path, &st) == 0)) {
+    if (folder_is_mount(path) ||
+        (((err == EACCES) || (err == ENOTDIR)) && (lstat(path, &st) == 0))) {
         err = EPERM; /* another user's, or no folder */
     }
     errno = err;
@@ -45,6 +63,11 @@ const char *fabric_folder_say(const char *path)
     struct stat st = { 0 };
     const char *kind;
 
+    if (folder_is_mount(path)) {
+        snprintf(line, sizeof(line), "%s is a mount, perhaps of another user: "
+                 "have it unmounted, or take another --fabric", path);
+        return line;
+    }
     (void)lstat(path, &st);
     kind = S_ISDIR(st.st_mode) ? "folder" :
            S_ISLNK(st.st_mode) ? "symbolic link" : "file";

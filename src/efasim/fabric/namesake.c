@@ -10,19 +10,21 @@
 #include <unistd.h>
 
 /* Nonzero if the folder `entry` of `root` is such a fabric. Anybody may make a
- * folder there: it counts only as its owner's. */
+ * folder there: it counts only as its owner's. A file system of his that is
+ * mounted there, and may never answer, is not asked. */
 static int namesake_is(int root, const char *entry, const char *name,
                        unsigned *uid)
 {
     unsigned layout;
-    struct stat st;
+    struct statx st;
     int length = 0;
 
     return (sscanf(entry, "efasim%u-%u-%n", &layout, uid, &length) == 2) &&
            (length > 0) && !strcmp(entry + length, name) &&
            (*uid != (unsigned)geteuid()) &&
-           (fstatat(root, entry, &st, AT_SYMLINK_NOFOLLOW) == 0) &&
-           S_ISDIR(st.st_mode) && (st.st_uid == *uid);
+           (statx(root, entry, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+                  STATX_BASIC_STATS, &st) == 0) &&
+           S_ISDIR(st.stx_mode) && (st.stx_uid == *uid);
 }
 
 int fabric_namesake(const char *name, unsigned *uid)
