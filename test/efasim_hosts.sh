@@ -120,6 +120,20 @@ planted_live() {
     rm -rf "$2"
 }
 
+# planted_fuse: links that their file system, another user's, calls root's are not
+# followed.
+planted_fuse() {
+    local to=$CHECK_LOG.fuse
+    [ -c /dev/fuse ] && unshare -m true 2>/dev/null || skip_here "no FUSE here"
+    mkdir -p "$to" && echo mine >"$to.kept" || fail "mkdir"
+    # shellcheck disable=SC2016 # for the shell in there
+    timeout -s KILL 60 unshare -m bash -c 'python3 -B "$0" "$1" 4242 "$1.kept" & fuse=$!
+        until [ -L "$1/x" ]; do kill -0 $fuse || exit; sleep 0.05; done
+        "$2" run --stat="$1/x" -- true; kill $fuse' "$TEST_DIR/apps/fuse_link.py" "$to" \
+        "$EFASIM"
+    [ "$(cat "$to.kept")" = mine ] || fail "a link was followed"
+}
+
 # planted_mount NAME AT: what is mounted there may say that it is root's.
 planted_mount() {
     local out

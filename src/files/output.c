@@ -9,8 +9,10 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -36,11 +38,37 @@ static int output_is_roots(const struct stat *folder)
     return 0;
 }
 
+/* Nonzero: another user has mounted it (FUSE), and says of owners what he likes.
+ * The last word of a line is the file system's options. */
+static int output_is_mounted(dev_t device)
+{
+    static const char option[] = ",user_id=";
+    FILE *mounts    = fopen("/proc/self/mountinfo", "re");
+    char number[32], *line = NULL;
+    const char *by  = NULL;
+    size_t size     = 0;
+    unsigned user   = 0;
+
+    snprintf(number, sizeof(number), " %u:%u ", major(device), minor(device));
+    while ((mounts != NULL) && (by == NULL) &&
+           (getline(&line, &size, mounts) > 0)) {
+        by   = (strstr(line, number) == NULL) ? NULL :
+               strstr(strrchr(line, ' '), option);
+        user = (by == NULL) ? 0 : (unsigned)atol(by + strlen(option));
+    }
+    free(line);
+    if (mounts != NULL) {
+        fclose(mounts);
+    }
+    return (user != 0) && (user != geteuid());
+}
+
 /* Neither this user nor root, of what is in `folder`. In a user namespace
  * without root his files look like other users'. */
 static int output_is_other(uid_t user, const struct stat *folder)
 {
-    return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
+    return (((user != 0) && (user != geteuid())) ||
+            output_is_mounted(folder->st_dev)) && !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
