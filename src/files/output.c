@@ -38,8 +38,8 @@ static int output_is_roots(const struct stat *folder)
     return 0;
 }
 
-/* Nonzero: another user has mounted it (FUSE), and says of owners what he likes.
- * The last word of a line is the file system's options. */
+/* Nonzero: another user has mounted it (FUSE), and says of owners what he
+ * likes. The last word of a line is the file system's options. */
 static int output_is_mounted(dev_t device)
 {
     static const char option[] = ",user_id=";

@@ -20,7 +20,7 @@
 int fabric_process_is_alive(int pid, uint64_t start_time, uint64_t ns,
                             struct dir_mark mark);
 
-/* Of this process, for others. */
+/* The mark of this process. */
 struct dir_mark fabric_process_mark(void);
 
 /* 0: what a process of this PID namespace executes by now is another program
