@@ -5,27 +5,39 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef AT_STATX_DONT_SYNC
+#define AT_STATX_DONT_SYNC 0x4000 /* the C library is older than the call */
+#endif
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
 
+int fabric_folder_look(int dir, const char *path, struct statx *st)
+{
+    return syscall(SYS_statx, dir, path,
+                   AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+                   STATX_BASIC_STATS, st) == 0;
+}
+
 /* A file system that another user has mounted there (FUSE) says of owners what
  * he likes, or never answers: it is not asked. */
 static int folder_is_mount(const char *path)
 {
-    const int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC;
     char above[FABRIC_PATH_MAX];
     struct statx st, root;
 
     snprintf(above, sizeof(above), "%.*s", (int)(strrchr(path, '/') - path),
              path);
-    return (statx(AT_FDCWD, path, flags, 0, &st) == 0) &&
-           (statx(AT_FDCWD, above, flags, 0, &root) == 0) &&
+    return fabric_folder_look(AT_FDCWD, path, &st) &&
+           fabric_folder_look(AT_FDCWD, above, &root) &&
            ((st.stx_dev_major != root.stx_dev_major) ||
             (st.stx_dev_minor != root.stx_dev_minor));
 }

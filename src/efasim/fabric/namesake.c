@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "namesake.h"
 #include "fabric.h"
+#include "folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +24,7 @@ static int namesake_is(int root, const char *entry, const char *name,
     return (sscanf(entry, "efasim%u-%u-%n", &layout, uid, &length) == 2) &&
            (length > 0) && !strcmp(entry + length, name) &&
            (*uid != (unsigned)geteuid()) &&
-           (statx(root, entry, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
-                  STATX_BASIC_STATS, &st) == 0) &&
+           fabric_folder_look(root, entry, &st) &&
            S_ISDIR(st.stx_mode) && (st.stx_uid == *uid);
 }
 

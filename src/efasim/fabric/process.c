@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -123,8 +122,9 @@ struct dir_mark fabric_process_mark(void)
 {
     static uint64_t word;
 
-    while ((word == 0) &&
-           (getrandom(&word, sizeof(word), 0) != sizeof(word))) {
+    if ((word == 0) &&
+        (syscall(SYS_getrandom, &word, sizeof(word), 0) != sizeof(word))) {
+        word = 0; /* others do without */
     }
     return (struct dir_mark){ (uintptr_t)&word, word };
 }
