@@ -185,6 +185,7 @@ const char *srd_gpu_order_peers(void)
 {
     shim_t         *shim = shim_new(1);
     srd_gpu_peer_t *peers[2 * SHIM_ITEMS] = {shim->peer}, *free_peer;
+    srd_gpu_desc_t  add   = {.opcode = SRD_GPU_OP_ADD};
     const char     *wrong = NULL;
     unsigned        i, count = 0;
 
@@ -202,8 +203,18 @@ const char *srd_gpu_order_peers(void)
             shim_complete(shim);
         }
     }
+    shim_write(shim); /* the last peer is closed while it is under way */
+    (void)srd_gpu_order_add(shim->peer, shim->writes[shim->count - 1].channel,
+                            &add);
     for (i = 0; i < 2 * SHIM_ITEMS; ++i) {
         srd_gpu_order_end(peers[i]);
+    }
+    if (shim->iface->free_peers == shim->peer) {
+        wrong = "a peer is free while a write is under way";
+    }
+    shim_complete(shim);
+    if (shim->peer->ready.first != NULL) {
+        wrong = "an increment of a closed endpoint is kept";
     }
     for (free_peer = shim->iface->free_peers;
          (free_peer != NULL) && (count <= 2 * SHIM_ITEMS);
