@@ -34,10 +34,6 @@ int json_open_on(json_t *json, const char *option, FILE *out, const char *path)
     json->option = option;
     json->path   = path;
     fputc('{', out);
-    if (strcmp(option, "trace")) { /* whose readers take events first alone */
-        json_count(json, "format", 1);
-        json_text(json, options_program(), PACKAGE_VERSION);
-    }
     return 0;
 }
 
@@ -153,6 +149,12 @@ void json_count(json_t *json, const char *name, unsigned long count)
     if (json_before(json, name)) {
         fprintf(json->out, "%lu", count);
     }
+}
+
+void json_report(json_t *json)
+{
+    json_count(json, "format", 1);
+    json_text(json, options_program(), PACKAGE_VERSION);
 }
 
 void json_number(json_t *json, const char *name, double value)

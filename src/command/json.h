@@ -24,6 +24,9 @@ int json_open(json_t *json, const char *option, const char *path);
 int json_open_on(json_t *json, const char *option, FILE *out,
                  const char *path);
 
+/* A report of this program's begins so: its format, and whose it is. */
+void json_report(json_t *json);
+
 /* End the outermost object. 0; or -1 after a line: not all could be written. */
 int json_close(json_t *json);
 

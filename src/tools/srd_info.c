@@ -344,6 +344,7 @@ int main(int argc, char **argv)
     if (json_open(&info.json, "json", arguments.json) != 0) {
         return 2;
     }
+    json_report(&info.json);
     status = run(&info, &arguments);
     return ((json_close(&info.json) != 0) && (status == 0)) ? 1 : status;
 }

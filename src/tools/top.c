@@ -89,6 +89,7 @@ static void top_tell(json_t *json, int folder)
 {
     static const char *const counters[] = BASE_COUNTER_NAMES;
 
+    json_report(json); /* which begins the viewer's, too */
     json_count(json, "folder", (unsigned long)folder);
     json_text(json, "name", BASE_TOP_NAME);
     json_text(json, "magic", BASE_TOP_MAGIC);

@@ -102,6 +102,7 @@ static int stat_json(const struct fabric *fabric, const char *path)
     if (json_open(&json, "json", path) != 0) {
         return -1;
     }
+    json_report(&json);
     json_array(&json, "devices");
     for (src = 0; src < SIM_NICS; ++src) {
         if (!atomic_load(&fabric->dir->nic[src].up)) {

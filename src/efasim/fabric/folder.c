@@ -46,11 +46,14 @@ static int folder_is_mount(const char *path)
  * of "nobody" for two users. */
 int fabric_folder_open(const char *path)
 {
-    int fd = folder_is_mount(path) ? -1 :
-                                     open(path, FOLDER_FLAGS | O_NOATIME);
     struct stat st;
-    int err;
+    int fd, err;
 
+    if (folder_is_mount(path)) {
+        errno = EPERM;
+        return -1;
+    }
+    fd = open(path, FOLDER_FLAGS | O_NOATIME);
     if (fd >= 0) {
         if (!folder_is_mount(path) && (fstat(fd, &st) == 0) &&
             (st.st_uid == geteuid()) && !(st.st_mode & FOLDER_OTHERS)) {

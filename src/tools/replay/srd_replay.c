@@ -374,6 +374,7 @@ int main(int argc, char **argv)
     if (json_open(&replay.json, "json", options.json) != 0) {
         return REPLAY_FAILED;
     }
+    json_report(&replay.json);
     json_array(&replay.json, "recordings");
     status = replay_paths(&replay, &options, argv + first, count);
     json_end_array(&replay.json);

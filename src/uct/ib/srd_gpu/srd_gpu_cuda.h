@@ -28,11 +28,11 @@ typedef struct srd_gpu_cuda_add {
 
 /* Adds to counters in the device's memory, one after the other as kernels see
  * it, which may run and wait for them; if there is an error, to those that it
- * is not about. It copies them to `values`, of `count`,
- * in memory of srd_gpu_cuda_host_alloc, and back: of a kernel's own write to a
- * counter meanwhile, and the increment, one may be lost. (A kernel of ours
- * would add atomically, and might wait for ever for those of the program, which
- * wait for it.) */
+ * is not about. It copies them to `values`, of `count`, in memory of
+ * srd_gpu_cuda_host_alloc, and back: of a kernel's own write to a counter
+ * meanwhile, and the increment, one may be lost. (A kernel of ours would add
+ * atomically, and might wait for ever for those of the program, which wait for
+ * it.) */
 int srd_gpu_cuda_add(int device, const srd_gpu_cuda_add_t *adds,
                      unsigned count, uint64_t *values);
 
