@@ -347,11 +347,8 @@ page() {
     rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
     ln -s "$BUILD" build && ln -s "$TEST_DIR/../contrib" contrib || exit 1
     page_block "$1" "$2" | grep -v '^sudo apt-get' >lines
-    at_least "lines" "$(grep -c . lines)" 4
+    at_least "lines" "$(grep -c . lines)" 5
     echo 'wait $!' >>lines
-    # and the command that docs/PYTHON.md names below them
-    grep -o 'efasim run -- srdrun srd_info --python venv/bin/python' \
-        "$TEST_DIR/../docs/PYTHON.md" >>lines
     export PATH=$BUILD/bin:$PATH
     export PIP_NO_COMPILE=1 # what runs is compiled all the same
     bash -eu lines >out 2>&1 || {
