@@ -46,13 +46,13 @@ static int flow_reserve_is_trial(const flow_reserve_t *reserve,
     return (share->held == 0) && (share->look != reserve->looks);
 }
 
-int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
-                     int moves, flow_time_t now)
+/* For a flow that moves or does not. */
+static inline __attribute__((always_inline)) int
+flow_reserve_gives(const flow_reserve_t *reserve, const flow_share_t *share,
+                   int moves)
 {
-    unsigned left;
+    unsigned left = flow_reserve_left(reserve);
 
-    flow_reserve_look(reserve, now);
-    left = flow_reserve_left(reserve);
     if (left == 0) {
         return 0;
     }
@@ -61,6 +61,19 @@ int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
     }
     return !share->stuck && (share->held < share->most) &&
            (share->held < 2 * left);
+}
+
+int flow_reserve_is_open(const flow_reserve_t *reserve,
+                         const flow_share_t *share)
+{
+    return flow_reserve_gives(reserve, share, 1);
+}
+
+int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
+                     int moves, flow_time_t now)
+{
+    flow_reserve_look(reserve, now);
+    return flow_reserve_gives(reserve, share, moves);
 }
 
 void flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share)

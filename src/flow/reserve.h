@@ -69,7 +69,12 @@ static inline int flow_reserve_moves(uint64_t busy, uint64_t *seen)
     return (busy == 0) || ((before & ~busy) != 0);
 }
 
-/* May the peer take a slot now, for a flow that moves or does not? */
+/* May the peer take a slot, as far as was known at the last look, for a flow that
+ * moves? */
+int  flow_reserve_is_open(const flow_reserve_t *reserve,
+                          const flow_share_t *share);
+
+/* May it now, after a look that is due, for a flow that moves or does not? */
 int  flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
                       int moves, flow_time_t now);
 

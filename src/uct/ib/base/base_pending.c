@@ -33,6 +33,8 @@
 
 #define BASE_PENDING_BUDGET 256 /* requests served in one progress */
 #define BASE_PENDING_IDLE   256 /* idle progress calls between two looks */
+#define BASE_PENDING_PASSED 8   /* endpoints that wait for the reserve, passed by
+                                   in one dispatch: a thousand may wait there */
 #define BASE_HOLD_TIME      20000000      /* ns for a list: living peers need
                                              some round trips */
 #define BASE_HOLD_PAUSE     1000000000ull /* ns without after one in vain */
@@ -112,7 +114,8 @@ void base_pending_open(base_ep_t *ep)
 {
     if (ep->is_shut) {
         base_pending_set_shut(ep, 0);
-        base_ep_iface(ep)->dispatch.cut = 1;
+        base_ep_iface(ep)->dispatch.cut    = 1;
+        base_ep_iface(ep)->dispatch.parted = 0;
     }
 }
 
@@ -432,7 +435,7 @@ void base_pending_wait(base_iface_t *iface)
     if ((++iface->dispatch.idle % BASE_PENDING_IDLE) == 0) {
         base_pending_ping(iface);
         if ((iface->ops.free == NULL) || iface->dispatch.held) {
-            base_pending_dispatch(iface); /* the reserve opens with time */
+            base_pending_dispatch(iface, 1); /* the reserve opens with time */
         }
     }
 }
@@ -472,39 +475,53 @@ base_pending_list_turn(base_iface_t *iface, const base_ep_t *ep)
     return BASE_LIST_HOLD;
 }
 
-unsigned base_pending_dispatch(base_iface_t *iface)
+/* Only the reserve has operations, and none for this endpoint. */
+static int base_pending_lacks_op(const base_iface_t *iface, const base_ep_t *ep)
 {
-    unsigned         count = 0;
+    return (iface->ops.free == NULL) && (ep->state == BASE_EP_ALIVE) &&
+           !flow_reserve_is_open(&iface->ops.reserve, &ep->ah->share);
+}
+
+unsigned base_pending_dispatch(base_iface_t *iface, int anew)
+{
+    base_dispatch_t *dispatch = &iface->dispatch;
+    unsigned         count    = 0, passed = 0;
     base_list_turn_t turn;
     base_ep_t       *ep;
 
     if (iface->serving != NULL) { /* called from a callback's progress: */
-        iface->dispatch.cut = 1;  /* what came may let others go on */
+        dispatch->cut    = 1;     /* what came may let others go on */
+        dispatch->parted = 0;
         return 0;
     }
     /* Until the ring is empty, a whole round went by in vain, or others deserve
      * the CPU */
-    iface->dispatch.cut   = 0;
-    iface->dispatch.stuck = NULL;
-    while ((iface->pending != NULL) &&
-           (iface->pending != iface->dispatch.stuck) &&
-           base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET)) {
+    if (anew || !dispatch->parted) {
+        dispatch->stuck = NULL;
+    }
+    dispatch->cut = 0;
+    while ((iface->pending != NULL) && (iface->pending != dispatch->stuck) &&
+           base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET) &&
+           (passed < BASE_PENDING_PASSED)) {
         ep   = iface->pending;
-        turn = base_pending_list_turn(iface, ep);
+        turn = base_pending_lacks_op(iface, ep) ?
+                       BASE_LIST_SKIP : base_pending_list_turn(iface, ep);
         if (turn == BASE_LIST_HOLD) {
             break;
         }
         if (turn == BASE_LIST_SKIP) {
             iface->pending = ep->ring_next;
         } else if (base_pending_serve(iface)) {
-            iface->dispatch.stuck = NULL;
+            dispatch->stuck = NULL;
             ++count;
             continue;
         }
-        if ((iface->dispatch.stuck == NULL) && !ep->is_shut) {
-            iface->dispatch.stuck = ep;
+        if ((dispatch->stuck == NULL) && !ep->is_shut) {
+            dispatch->stuck = ep;
         }
+        passed += iface->ops.free == NULL;
     }
-    iface->dispatch.cut |= (count >= BASE_PENDING_BUDGET);
+    dispatch->parted = passed >= BASE_PENDING_PASSED;
+    dispatch->cut   |= dispatch->parted | (count >= BASE_PENDING_BUDGET);
     return count;
 }

@@ -227,7 +227,7 @@ base_progress_follow_up(base_iface_t *iface, unsigned count)
     }
     if (__builtin_expect(iface->waiting != 0, 0)) {
         if ((count > 0) || iface->dispatch.cut) {
-            count += base_pending_dispatch(iface);
+            count += base_pending_dispatch(iface, count > 0);
         } else {
             base_pending_wait(iface);
         }

@@ -126,8 +126,9 @@ typedef struct base_dispatch {
     unsigned   idle;     /* progress calls in vain while requests waited */
     uint8_t    cut;      /* the last round ended while more could go on, or
                             since then an endpoint can */
+    uint8_t    parted;   /* the next dispatch goes on with the round */
     uint8_t    refused;  /* a message of this endpoint, by its flow */
-    base_ep_t *stuck;    /* first of this round that could not go on */
+    base_ep_t *stuck;    /* first of this round that could not go on, or NULL */
     uint8_t     held;       /* the ring waits for a list's operations */
     flow_time_t held_since;
     flow_time_t held_in_vain; /* when it last did */
