@@ -88,7 +88,7 @@ static void twins_stream(unsigned window, unsigned endpoints, unsigned rounds)
 static void twins_peers(unsigned rounds)
 {
     static const unsigned endpoints[] = {1, 64, 1000},
-                          windows[]   = {1, 32, 128, 512};
+                          windows[]   = {1, 32, 128, 512, 2048};
     unsigned i, j;
 
     for (i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); ++i) {

@@ -153,7 +153,7 @@ def intree_floors(bench):
         found[column.name] = {
             **counted(column),
             **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks")),
-            **counted(column, arguments=("256", "peers"))}
+            **counted(column, arguments=("4096", "peers"))}
     return found
 
 
