@@ -16,6 +16,7 @@ protected:
     {
         device("inject", "send:1:1:1000000000"); /* that is: nothing */
         device("delay-us", "0");
+        device_clock(0);
         UctTest::TearDown();
     }
 
@@ -63,9 +64,11 @@ TEST_F(UctContract, flush__of_a_failed_endpoint_waits_for_its_operations)
     ASSERT_TRUE(wait([&] { return bad.done > 0; }));
     bad = Completion();
 
+    device_clock(1);
     device("delay-us", "100000");
     start_get(local.iov(0, size), remote, &good.uct);
     progress_for(0.005); /* the device has taken it */
+    device("delay-us", "0");
     device("inject", "read:13:1");
     start_get(local.iov(0, 8), remote, &bad.uct);
     ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
@@ -75,6 +78,7 @@ TEST_F(UctContract, flush__of_a_failed_endpoint_waits_for_its_operations)
     EXPECT_EQ(UCS_INPROGRESS,
               uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, &cancelled.uct));
     EXPECT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, nullptr));
+    device_clock(0);
     ASSERT_TRUE(wait([&] {
         EXPECT_LE(flushed.done, good.done);
         return flushed.done && cancelled.done;
