@@ -69,8 +69,8 @@ static inline int flow_reserve_moves(uint64_t busy, uint64_t *seen)
     return (busy == 0) || ((before & ~busy) != 0);
 }
 
-/* May the peer take a slot, as far as was known at the last look, for a flow that
- * moves? */
+/* May the peer take a slot for a flow that moves, as far as was known at the
+ * last look? */
 int  flow_reserve_is_open(const flow_reserve_t *reserve,
                           const flow_share_t *share);
 

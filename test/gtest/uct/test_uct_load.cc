@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receivers that do not keep up: window, receive queue and memory hold. The
  * suite runs these alone and asks the device that no receiver was not ready. */
+#include "module_clock.h"
 #include "uct_entity.h"
 
 #include <flow/limits.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 #include <memory>
 
 using namespace uct_test;
@@ -45,6 +47,71 @@ TEST_F(UctLoad, sleeping_receiver__stops_its_sender_and_loses_nothing)
         ASSERT_TRUE(flush(ep)); /* a knows it, too, if the last word was lost */
     }
     expect_in_order(sent);
+}
+
+/* The receive queue is never seen empty by a poll, and yet it is not deep: its
+ * senders keep the credits of those who send a little. */
+TEST_F(UctLoad, many_that_send_a_little__need_few_limits)
+{
+    SRD_ONLY("acknowledgements");
+    constexpr uint64_t ENDPOINTS = 1000, OUT = 32, MESSAGES = 200000;
+    open();
+    std::vector<uct_ep_h> eps;
+    uint64_t sent = 0, at = 1;
+
+    b->record = false;
+    for (; sent < ENDPOINTS; ++sent) {
+        eps.push_back(a->connect(*b));
+        ASSERT_EQ(UCS_OK, send_short(eps.back(), sent, {}));
+        progress();
+    }
+    ASSERT_TRUE(wait([&] { return b->count == sent; }));
+    FastClock fast; /* at each look a tick is due, on any machine */
+    auto before = counter("tx_pkts");
+    ASSERT_TRUE(wait([&] {
+        while ((sent < MESSAGES + ENDPOINTS) && (sent - b->count < OUT)) {
+            at = at * 6364136223846793005 + 1442695040888963407;
+            sent += send_short(eps[(at >> 33) % ENDPOINTS], sent, {}) == UCS_OK;
+        }
+        return b->count == MESSAGES + ENDPOINTS;
+    }));
+    EXPECT_LE(counter("tx_pkts") - before - MESSAGES, MESSAGES * 3 / 20);
+}
+
+/* More in each progress than a poll takes: completions that nobody took would hold
+ * all operations. */
+TEST_F(UctLoad, more_posts_in_each_progress_than_a_poll_takes__few_wait)
+{
+    SRD_ONLY("acknowledgements");
+    constexpr uint64_t ENDPOINTS = 48, EACH = 24, MESSAGES = 400 * EACH;
+    open();
+    std::vector<uct_ep_h> eps;
+    std::list<Pending> requests;
+    uint64_t sent = 0;
+
+    b->record = false;
+    for (; sent < ENDPOINTS; ++sent) {
+        eps.push_back(a->connect(*b));
+        ASSERT_EQ(UCS_OK, send_short(eps.back(), sent, {}));
+    }
+    ASSERT_TRUE(wait([&] { return b->count == sent; }));
+    progress_for(0.05);
+    for (uint64_t i = 0; i < MESSAGES; ++i) {
+        uct_ep_h to = eps[i % ENDPOINTS];
+        auto post   = [to] { return uct_ep_am_short(to, AM_ID, 0, nullptr, 0); };
+
+        if (post() != UCS_OK) {
+            requests.emplace_back(post);
+            ASSERT_EQ(UCS_OK, uct_ep_pending_add(to, &requests.back().uct, 0));
+        }
+        if (i % EACH == 0) {
+            a->progress();
+            b->progress();
+            b->progress();
+        }
+    }
+    ASSERT_TRUE(wait([&] { return b->count == ENDPOINTS + MESSAGES; }));
+    EXPECT_LE(requests.size(), MESSAGES / 4);
 }
 
 TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)

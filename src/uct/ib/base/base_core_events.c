@@ -180,13 +180,28 @@ static unsigned base_repost_all(base_iface_t *iface)
     return count;
 }
 
-/* A timer runs: if it is due, handle the work that it makes due. After a full
- * batch the end of the receive queue may not have been reached. */
+/* Is an eighth of the receive queue taken, or more batches than others should
+ * wait for? A full batch alone does not say that it is deep. */
+static int base_core_events_is_backlogged(base_iface_t *iface, unsigned polled)
+{
+    unsigned left = efa_at_most(iface->rxq.posted / 8 / BASE_POLL_BATCH,
+                                BASE_RX_BATCHES);
+
+    while ((polled >= BASE_POLL_BATCH) && (left-- > 0)) {
+        polled = base_rx_poll(iface);
+    }
+    return polled >= BASE_POLL_BATCH;
+}
+
+/* A timer runs: if it is due, handle the work that it makes due. */
 static unsigned base_core_events_timer(base_iface_t *iface, unsigned polled)
 {
+    int backlog;
+
     iface->lax_calls = 0;
     if (base_flow_clock(iface) >= flow_timer_next(iface->core)) {
-        flow_core_rx_backlog(iface->core, polled >= BASE_POLL_BATCH);
+        backlog = base_core_events_is_backlogged(iface, polled);
+        flow_core_rx_backlog(iface->core, backlog);
         flow_timer_run(iface->core, iface->now);
     }
     return base_repost_all(iface);

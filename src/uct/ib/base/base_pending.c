@@ -33,8 +33,8 @@
 
 #define BASE_PENDING_BUDGET 256 /* requests served in one progress */
 #define BASE_PENDING_IDLE   256 /* idle progress calls between two looks */
-#define BASE_PENDING_PASSED 8   /* endpoints that wait for the reserve, passed by
-                                   in one dispatch: a thousand may wait there */
+#define BASE_PENDING_PASSED 8 /* endpoints that wait for the reserve, passed by
+                                 in one dispatch: a thousand may wait there */
 #define BASE_HOLD_TIME      20000000      /* ns for a list: living peers need
                                              some round trips */
 #define BASE_HOLD_PAUSE     1000000000ull /* ns without after one in vain */
@@ -520,6 +520,9 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
             dispatch->stuck = ep;
         }
         passed += iface->ops.free == NULL;
+    }
+    if (passed > 0) {
+        iface->todo |= BASE_TODO_DRAIN;
     }
     dispatch->parted = passed >= BASE_PENDING_PASSED;
     dispatch->cut   |= dispatch->parted | (count >= BASE_PENDING_BUDGET);

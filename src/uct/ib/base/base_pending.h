@@ -11,10 +11,10 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
                         void *arg);
 
 /* Serves pending requests, endpoints in turn, until none can go on. While only
- * the reserve has operations, a call passes a few endpoints by that may take none
- * of it, and base_pending_is_cut then; the next one goes on behind them, or, with
- * `anew`, as something came, looks at all once more. Returns how many requests were
- * taken off. */
+ * the reserve has operations, a call passes a few endpoints by that may take
+ * none of it, and base_pending_is_cut then. The next one goes on behind them,
+ * or, with `anew`, as something came, looks at all once more. Returns how many
+ * requests were taken off. */
 unsigned base_pending_dispatch(base_iface_t *iface, int anew);
 
 /* Progress found nothing to do while requests wait: base_fail_ep_ping for their

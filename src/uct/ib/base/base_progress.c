@@ -56,20 +56,26 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     return count;
 }
 
-static unsigned base_progress_poll_rx(base_iface_t *iface)
-{
-    efa_wc_t wc[BASE_POLL_BATCH];
-    int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
-
-    return (polled != 0) ? base_rx_batch(iface, wc, polled) : 0;
-}
-
 unsigned base_progress_poll_tx(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
     int      polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
 
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
+}
+
+/* All operations are out. Of a program that posts more in each progress than a
+ * batch some completed, and nobody took their completions. */
+static unsigned base_progress_drain_tx(base_iface_t *iface)
+{
+    unsigned left = BASE_TX_BATCHES, count = 0, polled;
+
+    iface->todo &= ~BASE_TODO_DRAIN;
+    do {
+        polled = base_progress_poll_tx(iface);
+        count += polled;
+    } while ((polled >= BASE_POLL_BATCH) && (--left > 0));
+    return count;
 }
 
 /* Tells the device of the last `read` completions that were read through
@@ -177,7 +183,7 @@ base_tx_direct_rma(base_iface_t *iface)
 static __attribute__((noinline)) unsigned
 base_direct_rest(base_iface_t *iface)
 {
-    unsigned count = base_progress_poll_rx(iface);
+    unsigned count = base_rx_poll(iface);
 
     return count + base_progress_poll_tx(iface);
 }
@@ -275,6 +281,9 @@ base_progress_todo(base_iface_t *iface, unsigned *count_p)
     if (iface->todo & BASE_TODO_TOLD) {
         *count_p += base_progress_round(iface);
     }
+    if (iface->todo & BASE_TODO_DRAIN) {
+        *count_p += base_progress_drain_tx(iface);
+    }
     if (!(iface->todo & BASE_TODO_BROKEN)) {
         return 0;
     }
@@ -363,7 +372,7 @@ static void base_quiet_poll_rx(base_iface_t *iface)
 
     for (polls = 0; (polls < BASE_QUIET_POLLS) && base_rx_has_room(iface);
          ++polls) {
-        if (base_progress_poll_rx(iface) == 0) {
+        if (base_rx_poll(iface) == 0) {
             return;
         }
     }

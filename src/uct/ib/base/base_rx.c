@@ -115,10 +115,8 @@ unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
     return count;
 }
 
-/* More receives are posted than wanted (base_rxq_cover): what comes goes to the
- * list of free ones, not back into the queue. */
-static __attribute__((noinline)) unsigned
-base_rx_direct_by_list(base_iface_t *iface)
+/* Each packet's buffer goes to the list of free ones. */
+__attribute__((noinline)) unsigned base_rx_poll(base_iface_t *iface)
 {
     efa_wc_t wc[BASE_POLL_BATCH];
     int      polled = efa_poll_rx(&iface->qp, BASE_POLL_BATCH, wc);
@@ -138,7 +136,7 @@ unsigned base_rx_direct(base_iface_t *iface)
     int                 may_hold;
 
     if (__builtin_expect(iface->rxq.posted > iface->rxq.target, 0)) {
-        return base_rx_direct_by_list(iface);
+        return base_rx_poll(iface); /* base_rxq_cover: not all go back */
     }
     may_hold = iface->rxq.posted > BASE_RXQ_RESERVE + BASE_POLL_BATCH;
     do {

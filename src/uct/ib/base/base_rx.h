@@ -5,6 +5,8 @@
 #include "base_types.h"
 
 #define BASE_POLL_BATCH 16 /* completions taken by one poll */
+#define BASE_TX_BATCHES 32 /* that are taken where all operations are out */
+#define BASE_RX_BATCHES 16 /* that are taken to find the receive queue's end */
 
 /* One received message. */
 void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
@@ -12,6 +14,10 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
 /* Takes the completions of a poll, or (`count` negative) its error. Returns the
  * number of completions. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count);
+
+/* Polls for a batch of packets, by either path. Returns how many completions
+ * there were. */
+unsigned base_rx_poll(base_iface_t *iface);
 
 /* The same by the direct path, which polls by itself, up to the first
  * completion that is no message; no packet is traced. */

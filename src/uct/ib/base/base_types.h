@@ -59,8 +59,10 @@ enum {
                                   meaning (base_top_look.c) */
     BASE_TODO_PROBE  = 1 << 9, /* answers of peers are waited for
                                    (base_probe.h) */
-    BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED |
-                     BASE_TODO_PROBE /* nothing to do at once */
+    BASE_TODO_DRAIN  = 1 << 10, /* a batch is out of the reserve, or an
+                                   endpoint waits for an operation */
+    BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED | BASE_TODO_PROBE |
+                     BASE_TODO_DRAIN /* nothing to do at once */
 };
 
 /* Extra work for each packet. */
