@@ -4,51 +4,36 @@
 # is built without sanitizers, so that it goes into any program; the engine
 # runs under them in its tests, which then compile it for themselves.
 efasim_engine_sources = \
-	src/efasim/engine/ah.c src/efasim/engine/ah.h \
-	src/efasim/engine/check.c src/efasim/engine/check.h \
+	src/efasim/engine/check.c src/efasim/engine/complete.c \
 	src/efasim/engine/cntr.c src/efasim/engine/cntr.h \
-	src/efasim/engine/complete.c src/efasim/engine/complete.h \
-	src/efasim/engine/control.c src/efasim/engine/control.h \
 	src/efasim/engine/cq.c src/efasim/engine/cq.h \
-	src/efasim/engine/depart.c src/efasim/engine/depart.h \
 	src/efasim/engine/dev.c src/efasim/engine/dev.h \
 	src/efasim/engine/dir.c src/efasim/engine/dir.h \
-	src/efasim/engine/efa_io.h \
-	src/efasim/engine/engine.h \
-	src/efasim/engine/env_ops.h \
-	src/efasim/engine/fail.c src/efasim/engine/fail.h \
+	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
+	src/efasim/engine/env_ops.h src/efasim/engine/fail.c \
 	src/efasim/engine/fault.c src/efasim/engine/fault.h \
 	src/efasim/engine/heap.c src/efasim/engine/heap.h \
-	src/efasim/engine/inject.c src/efasim/engine/inject.h \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
-	src/efasim/engine/knobs.def \
-	src/efasim/engine/again.c src/efasim/engine/again.h \
+	src/efasim/engine/knobs.def src/efasim/engine/again.c \
 	src/efasim/engine/late.c src/efasim/engine/late.h \
-	src/efasim/engine/limits.h \
-	src/efasim/engine/list.h \
+	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/log.c src/efasim/engine/log.h \
 	src/efasim/engine/mr.c src/efasim/engine/mr.h \
 	src/efasim/engine/named.c src/efasim/engine/named.h \
-	src/efasim/engine/number.c src/efasim/engine/number.h \
-	src/efasim/engine/nics.h \
-	src/efasim/engine/objects.h \
+	src/efasim/engine/nics.h src/efasim/engine/objects.h \
 	src/efasim/engine/op.c src/efasim/engine/op.h \
 	src/efasim/engine/opcode.c src/efasim/engine/opcode.h \
 	src/efasim/engine/pages.c src/efasim/engine/pages.h \
-	src/efasim/engine/path.c src/efasim/engine/path.h \
+	src/efasim/engine/path.c src/efasim/engine/poll.c \
 	src/efasim/engine/pd.c src/efasim/engine/pd.h \
 	src/efasim/engine/peer.c src/efasim/engine/peer.h \
 	src/efasim/engine/plan.c src/efasim/engine/plan.h \
-	src/efasim/engine/poll.c src/efasim/engine/poll.h \
 	src/efasim/engine/profile.c src/efasim/engine/profile.h \
 	src/efasim/engine/qp.c src/efasim/engine/qp.h \
-	src/efasim/engine/rdma.c src/efasim/engine/rdma.h \
+	src/efasim/engine/rdma.c src/efasim/engine/rng.h \
 	src/efasim/engine/ring.c src/efasim/engine/ring.h \
-	src/efasim/engine/rng.h \
-	src/efasim/engine/rx.c src/efasim/engine/rx.h \
-	src/efasim/engine/send.c src/efasim/engine/send.h \
-	src/efasim/engine/timer.c src/efasim/engine/timer.h \
-	src/efasim/engine/tx.c src/efasim/engine/tx.h \
+	src/efasim/engine/rx.c src/efasim/engine/send.c \
+	src/efasim/engine/timer.c src/efasim/engine/tx.c \
 	src/efasim/engine/wq.h
 
 efasim_fabric_sources = \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "again.h"
+#include "steps.h"
 #include "mr.h"
 #include "opcode.h"
 

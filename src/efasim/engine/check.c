@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of a work request, as the device makes them. */
-#include "check.h"
+#include "steps.h"
 #include "mr.h"
 #include "opcode.h"
 

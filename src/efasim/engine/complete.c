@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a request: its completion, now or after others. */
-#include "complete.h"
+#include "steps.h"
 #include "cntr.h"
 #include "cq.h"
 #include "dev.h"

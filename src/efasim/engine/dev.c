@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dev.h"
-#include "again.h"
 #include "cntr.h"
-#include "control.h"
 #include "cq.h"
 #include "fault.h"
 #include "late.h"
@@ -10,11 +8,8 @@
 #include "pages.h"
 #include "pd.h"
 #include "peer.h"
-#include "poll.h"
 #include "qp.h"
-#include "rdma.h"
-#include "timer.h"
-#include "tx.h"
+#include "steps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,13 +13,10 @@
 #ifndef EFASIM_ENGINE_ENGINE_H
 #define EFASIM_ENGINE_ENGINE_H
 
-#include "ah.h"
 #include "cntr.h"
-#include "control.h"
 #include "cq.h"
 #include "dev.h"
 #include "fault.h"
-#include "inject.h"
 #include "log.h"
 #include "mr.h"
 #include "pd.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests that do not arrive: their status, and when it comes. */
-#include "fail.h"
-#include "complete.h"
+#include "steps.h"
 #include "dev.h"
 #include "log.h"
 #include "op.h"
-#include "path.h"
 
 void sim_fail_lost(struct sim_op *op)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults: the rules of a plan as their time comes. path.c applies them and the
- * knobs to the traffic.
+ * Faults: the rules of a plan as their time comes, knobs that change meanwhile,
+ * and requests that a knob lets fail. path.c applies them to the traffic.
  */
 #include "fault.h"
-#include "control.h"
 #include "log.h"
 #include "qp.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void sim_fault_plan(struct sim_dev *dev, const struct sim_plan *plan)
 {
@@ -155,6 +155,82 @@ int sim_fault_pending(const struct sim_dev *dev)
             (dev->plan->rule[i].when == SIM_WHEN_TIME)) {
             return 1;
         }
+    }
+
+    return 0;
+}
+
+void sim_control_seed(struct sim_dev *dev)
+{
+    dev->rng.state = dev->knobs.seed * 0x100000001b3ull +
+                     ((uint64_t)dev->nic << 48);
+}
+
+void sim_control(struct sim_dev *dev, const struct sim_knobs *knobs,
+                 const struct sim_knob *knob)
+{
+    if (knob->type == SIM_KNOB_INJECT) {
+        memcpy(dev->knobs.inject, knobs->inject, sizeof(knobs->inject));
+        dev->knobs.inject_num = knobs->inject_num;
+        return;
+    }
+    if (knob->type == SIM_KNOB_FAIL) {
+        memcpy(dev->knobs.fail, knobs->fail, sizeof(knobs->fail));
+        dev->knobs.fail_num = knobs->fail_num;
+        return;
+    }
+
+    memcpy((char*)&dev->knobs + knob->offset,
+           (const char*)knobs + knob->offset, sim_knob_size(knob));
+    sim_control_seed(dev);
+}
+
+int sim_inject_command(struct sim_dev *dev, const char *name)
+{
+    struct sim_fail *fail;
+    int error = 0;
+    unsigned i;
+
+    for (i = 0; i < dev->knobs.fail_num; ++i) {
+        fail = &dev->knobs.fail[i];
+        if ((fail->number > 0) &&
+            (!strcmp(fail->name, "any") || !strcmp(fail->name, name)) &&
+            (--fail->number == 0)) {
+            error = fail->error;
+        }
+    }
+
+    return error;
+}
+
+int sim_inject_hit(struct sim_dev *dev, enum sim_inject_op op,
+                   uint8_t *status)
+{
+    struct sim_inject *inject;
+    unsigned i;
+
+    for (i = 0; i < dev->knobs.inject_num; ++i) {
+        inject = &dev->knobs.inject[i];
+        if (inject->op != op) {
+            continue;
+        }
+        if (inject->chance > 0) {
+            if (rng_chance(&dev->chance, inject->chance)) {
+                *status = inject->status;
+                return 1;
+            }
+            continue;
+        }
+        if (inject->count == 0) {
+            continue;
+        }
+        if (inject->skip > 0) {
+            --inject->skip;
+            continue;
+        }
+        --inject->count;
+        *status = inject->status;
+        return 1;
     }
 
     return 0;

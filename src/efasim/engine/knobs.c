@@ -2,7 +2,6 @@
 #include "knobs.h"
 #include "limits.h"
 #include "named.h"
-#include "number.h"
 #include "profile.h"
 
 #include <ctype.h>

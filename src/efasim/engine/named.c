@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "named.h"
-#include "number.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAMED_MAX = 16 };
@@ -113,4 +115,25 @@ size_t sim_knob_size(const struct sim_knob *knob)
 
     return ((knob->type == SIM_KNOB_INJECT) || (knob->type == SIM_KNOB_FAIL)) ?
            0 : ((count > 0) ? count : 1) * sizeof(uint64_t);
+}
+
+int sim_number(const char *text, uint64_t max, uint64_t *value,
+               const char **end)
+{
+    unsigned long long parsed;
+    char *stop;
+
+    if (!isdigit((unsigned char)*text)) {
+        return -1;
+    }
+
+    errno  = 0;
+    parsed = strtoull(text, &stop, 10);
+    if ((errno != 0) || (parsed > max)) {
+        return -1;
+    }
+
+    *value = parsed;
+    *end   = stop;
+    return 0;
 }

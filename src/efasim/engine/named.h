@@ -16,4 +16,11 @@ int sim_named_set(uint64_t *field, const struct sim_knob *knob,
 /* The allowed names, as text. */
 void sim_named_allowed(const struct sim_knob *knob, char *buf, size_t size);
 
+/*
+ * A whole number at the start of `text`, at most `max`: digits alone, no sign,
+ * no space. Returns 0, with *end behind it; or -1, nothing set.
+ */
+int sim_number(const char *text, uint64_t max, uint64_t *value,
+               const char **end);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path.h"
+#include "steps.h"
 #include "dev.h"
-#include "opcode.h"
 #include "op.h"
+#include "opcode.h"
 
 int sim_path_is_unreachable(const struct sim_dev *dev, unsigned nic)
 {

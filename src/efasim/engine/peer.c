@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "peer.h"
-#include "fail.h"
 #include "pages.h"
+#include "steps.h"
 
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plan.h"
 #include "dir.h"
-#include "number.h"
+#include "named.h"
 #include "util/nearest.h"
 
 #include <stdio.h>

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Polling: the rings of peers that may have something, in turn. */
-#include "poll.h"
-#include "fail.h"
+#include "steps.h"
 #include "op.h"
-#include "path.h"
 #include "peer.h"
-#include "rx.h"
 
 /* Polls of all hot peers together that found nothing, after which one is hot no
  * more */

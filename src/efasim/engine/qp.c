@@ -5,10 +5,10 @@
  */
 #include "qp.h"
 #include "cntr.h"
-#include "complete.h"
 #include "cq.h"
 #include "log.h"
 #include "op.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,18 +7,13 @@
  * write with immediate then sends a packet without payload, which takes a
  * receive there, or none if both QPs were created for unsolicited ones.
  */
-#include "rdma.h"
-#include "again.h"
-#include "complete.h"
+#include "steps.h"
 #include "dev.h"
-#include "fail.h"
 #include "late.h"
 #include "log.h"
 #include "mr.h"
 #include "opcode.h"
-#include "path.h"
 #include "qp.h"
-#include "send.h"
 
 #include <errno.h>
 

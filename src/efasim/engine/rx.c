@@ -6,18 +6,16 @@
  * the receive buffer completes that receive with status 6 and the send with 11;
  * a receive buffer with a bad key completes with 5 and the send with 12.
  */
-#include "rx.h"
+#include "steps.h"
 #include "cntr.h"
-#include "complete.h"
 #include "cq.h"
 #include "dev.h"
-#include "inject.h"
+#include "fault.h"
 #include "late.h"
 #include "log.h"
 #include "mr.h"
 #include "op.h"
 #include "qp.h"
-#include "send.h"
 
 #include <string.h>
 

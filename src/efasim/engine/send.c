@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a request to the packet in the ring of its receiver. */
-#include "send.h"
-#include "complete.h"
+#include "steps.h"
 #include "dev.h"
-#include "fail.h"
 #include "log.h"
 #include "mr.h"
 #include "op.h"
 #include "opcode.h"
-#include "path.h"
 #include "peer.h"
 
 #include <string.h>
@@ -265,5 +262,30 @@ void sim_send_unblock(struct sim_peer *peer)
     while (!list_is_empty(&peer->blocked) &&
            send_try(list_entry(peer->blocked.next, struct sim_op, link),
                     peer)) {
+    }
+}
+
+void sim_send_depart(struct sim_op *op)
+{
+    struct sim_dev *dev = op->qp->dev;
+    unsigned overtake   = sim_op_overtake(op, SIM_STREAM_OVERTAKEN);
+
+    ++dev->departures;
+    dev->quiet = 0;
+    if (overtake > 0) {
+        sim_op_hold(op, SIM_OP_HELD, dev->departures + overtake);
+    } else {
+        sim_send(op);
+    }
+}
+
+void sim_send_start(struct sim_op *op)
+{
+    uint64_t due = sim_path_due(op);
+
+    if (due > op->qp->dev->now) {
+        sim_op_wait(op, SIM_OP_DELAYED, due);
+    } else {
+        sim_send_depart(op);
     }
 }

@@ -5,13 +5,8 @@
  * Requests that wait for a time are in a heap; those that others are to
  * overtake, which are few, in a list.
  */
-#include "timer.h"
-#include "complete.h"
-#include "depart.h"
+#include "steps.h"
 #include "heap.h"
-#include "path.h"
-#include "poll.h"
-#include "send.h"
 
 static void timer_fire(struct sim_op *op)
 {
@@ -25,7 +20,7 @@ static void timer_fire(struct sim_op *op)
 
     switch (op->state) {
     case SIM_OP_DELAYED:
-        sim_depart(op);
+        sim_send_depart(op);
         break;
     case SIM_OP_HELD:
     case SIM_OP_RNR:

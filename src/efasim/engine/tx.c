@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work requests: taken from the ring that the host wrote. */
-#include "tx.h"
-#include "check.h"
-#include "complete.h"
-#include "depart.h"
+#include "steps.h"
 #include "dev.h"
-#include "inject.h"
+#include "fault.h"
 #include "op.h"
 #include "opcode.h"
 #include "qp.h"
-#include "timer.h"
 
 #include <string.h>
 
@@ -121,7 +117,7 @@ unsigned sim_tx_fetch(struct sim_qp *qp)
         }
         if ((status == EFA_STATUS_OK) &&
             !sim_inject_hit(dev, sim_opcode(op)->inject, &status)) {
-            sim_depart_start(op);
+            sim_send_start(op);
         } else {
             sim_complete(op, status);
         }
