@@ -54,30 +54,22 @@ efasim_driver_sources = \
 	src/efasim/driver/attr.c src/efasim/driver/attr.h \
 	src/efasim/driver/backstop.c src/efasim/driver/backstop.h \
 	src/efasim/driver/channel.c src/efasim/driver/channel.h \
-	src/efasim/driver/cntr_cmds.c src/efasim/driver/cntr_cmds.h \
+	src/efasim/driver/cmds.h src/efasim/driver/cntr_cmds.c \
 	src/efasim/driver/config.c src/efasim/driver/config.h \
 	src/efasim/driver/context.c src/efasim/driver/context.h \
 	src/efasim/driver/control.c src/efasim/driver/cq_cmds.c \
-	src/efasim/driver/cq_cmds.h src/efasim/driver/device.c \
-	src/efasim/driver/device.h src/efasim/driver/device_cmds.c \
-	src/efasim/driver/device_cmds.h src/efasim/driver/dmabuf.c \
-	src/efasim/driver/dmabuf.h src/efasim/driver/efa_uapi.h \
-	src/efasim/driver/hooks.c src/efasim/driver/hooks.h \
-	src/efasim/driver/init.c src/efasim/driver/ioctl.c \
-	src/efasim/driver/ioctl.h src/efasim/driver/lock.c \
+	src/efasim/driver/device_cmds.c src/efasim/driver/efa_uapi.h \
+	src/efasim/driver/gpu_fd.h src/efasim/driver/hooks.c \
+	src/efasim/driver/hooks.h src/efasim/driver/init.c \
+	src/efasim/driver/ioctl.c src/efasim/driver/lock.c \
 	src/efasim/driver/lock.h src/efasim/driver/mr_cmds.c \
-	src/efasim/driver/mr_cmds.h src/efasim/driver/netlink.c \
-	src/efasim/driver/netlink.h src/efasim/driver/pd_cmds.c \
-	src/efasim/driver/pd_cmds.h src/efasim/driver/preload.c \
-	src/efasim/driver/preload.h \
-	src/efasim/driver/privilege.c src/efasim/driver/privilege.h \
-	src/efasim/driver/gpu_fd.h src/efasim/driver/redirect.c \
-	src/efasim/driver/redirect.h src/efasim/driver/qp_cmds.c \
-	src/efasim/driver/qp_cmds.h src/efasim/driver/qp_state.c \
-	src/efasim/driver/qp_state.h src/efasim/driver/region.c \
-	src/efasim/driver/region.h \
-	src/efasim/driver/standby.c src/efasim/driver/standby.h \
-	src/efasim/driver/state.c src/efasim/driver/state.h src/efasim/efasim.h
+	src/efasim/driver/netlink.c src/efasim/driver/pd_cmds.c \
+	src/efasim/driver/preload.c src/efasim/driver/preload.h \
+	src/efasim/driver/qp_cmds.c src/efasim/driver/redirect.c \
+	src/efasim/driver/redirect.h src/efasim/driver/region.c \
+	src/efasim/driver/region.h src/efasim/driver/standby.c \
+	src/efasim/driver/standby.h src/efasim/driver/state.c \
+	src/efasim/driver/state.h src/efasim/efasim.h
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \

@@ -23,7 +23,11 @@ struct ib_uverbs_attr *drv_attr(const struct drv_cmd *cmd, uint16_t id);
 int drv_attr_in(const struct drv_cmd *cmd, uint16_t id, void *buf,
                 size_t size, size_t need);
 
-/* The same of the command's request, of which all is needed. */
+/* The same of a variable, of which all is needed. */
+#define drv_attr_get(_cmd, _id, _value) \
+    drv_attr_in(_cmd, _id, &(_value), sizeof(_value), sizeof(_value))
+
+/* The same of the command's request. */
 static inline int drv_core_in(const struct drv_cmd *cmd, void *req, size_t size)
 {
     return drv_attr_in(cmd, UVERBS_ATTR_CORE_IN, req, size, size);
@@ -33,6 +37,8 @@ static inline int drv_core_in(const struct drv_cmd *cmd, void *req, size_t size)
  * one is no error. */
 void drv_attr_out(const struct drv_cmd *cmd, uint16_t id, const void *buf,
                   size_t size);
+#define drv_attr_put(_cmd, _id, _value) \
+    drv_attr_out(_cmd, _id, &(_value), sizeof(_value))
 void drv_attr_out_handle(const struct drv_cmd *cmd, uint16_t id,
                          uint64_t handle);
 

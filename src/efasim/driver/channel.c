@@ -36,7 +36,7 @@ int drv_channel_create(struct drv_cmd *cmd)
     channel->fd      = fds[1];
     list_add_tail(&drv.channels, &channel->link);
     resp.fd = fds[0];
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
     return 0;
 }
 

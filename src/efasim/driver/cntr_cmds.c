@@ -2,11 +2,9 @@
 /* Completion counters: two words that the device writes, in the program's
  * memory or in dma-bufs. Newer than most kernels' headers: the numbers stand
  * in efa_uapi.h. */
-#include "cntr_cmds.h"
-#include "dmabuf.h"
+#include "cmds.h"
 #include "efa_uapi.h"
-#include "mr_cmds.h"
-#include "qp_cmds.h"
+#include "region.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -50,9 +48,9 @@ int drv_cntr_caps(struct drv_cmd *cmd)
     uint32_t max       = there ? DRV_CNTRS : 0, ops = there ? CNTR_OPS : 0;
     uint64_t max_value = there ? SIM_MAX_CNTR_VALUE : 0;
 
-    drv_attr_out(cmd, DRV_CNTR_CAPS_MAX, &max, sizeof(max));
-    drv_attr_out(cmd, DRV_CNTR_CAPS_MAX_VALUE, &max_value, sizeof(max_value));
-    drv_attr_out(cmd, DRV_CNTR_CAPS_OPS, &ops, sizeof(ops));
+    drv_attr_put(cmd, DRV_CNTR_CAPS_MAX, max);
+    drv_attr_put(cmd, DRV_CNTR_CAPS_MAX_VALUE, max_value);
+    drv_attr_put(cmd, DRV_CNTR_CAPS_OPS, ops);
     return 0;
 }
 
@@ -63,7 +61,7 @@ static int cntr_word(const struct drv_cmd *cmd, uint16_t attr,
 {
     struct drv_buffer_desc desc;
 
-    if (drv_attr_in(cmd, attr, &desc, sizeof(desc), sizeof(desc)) ||
+    if (drv_attr_get(cmd, attr, desc) ||
         (desc.flags != 0) || (desc.length < sizeof(uint64_t)) ||
         (desc.addr % sizeof(uint64_t) != 0)) {
         return -EINVAL;
@@ -158,9 +156,9 @@ int drv_cntr_modify(struct drv_cmd *cmd)
     uint64_t value;
 
     if ((entry == NULL) ||
-        drv_attr_in(cmd, DRV_CNTR_ENTRY, &which, sizeof(which), 1) ||
-        drv_attr_in(cmd, DRV_CNTR_MODIFY_OP, &op, sizeof(op), 1) ||
-        drv_attr_in(cmd, DRV_CNTR_MODIFY_VALUE, &value, sizeof(value), 8) ||
+        drv_attr_get(cmd, DRV_CNTR_ENTRY, which) ||
+        drv_attr_get(cmd, DRV_CNTR_MODIFY_OP, op) ||
+        drv_attr_get(cmd, DRV_CNTR_MODIFY_VALUE, value) ||
         (which > 1) || (op > 1)) {
         return -EINVAL;
     }
@@ -176,13 +174,12 @@ int drv_cntr_read(struct drv_cmd *cmd)
     uint8_t which;
 
     if ((entry == NULL) ||
-        drv_attr_in(cmd, DRV_CNTR_ENTRY, &which, sizeof(which), 1) ||
+        drv_attr_get(cmd, DRV_CNTR_ENTRY, which) ||
         (which > 1)) {
         return -EINVAL;
     }
 
-    drv_attr_out(cmd, DRV_CNTR_READ_VALUE, &entry->cntr[which]->value,
-                 sizeof(entry->cntr[which]->value));
+    drv_attr_put(cmd, DRV_CNTR_READ_VALUE, entry->cntr[which]->value);
     return 0;
 }
 
@@ -195,7 +192,7 @@ int drv_cntr_attach(struct drv_cmd *cmd)
     int ret;
 
     if ((entry == NULL) || (qp == NULL) ||
-        drv_attr_in(cmd, DRV_QP_ATTACH_OPS, &ops, sizeof(ops), 4) ||
+        drv_attr_get(cmd, DRV_QP_ATTACH_OPS, ops) ||
         (ops & ~(uint32_t)CNTR_OPS)) {
         return -EINVAL;
     }

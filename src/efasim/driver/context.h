@@ -17,4 +17,11 @@ struct drv_ctx *drv_ctx_find(int fd);
 /* The program closes fd, which may be a context or a channel's end. */
 void drv_ctx_close(int fd);
 
+/* With the lock held: attach the device to the fabric. 0 or a negative errno,
+ * after one line on stderr. */
+int drv_device_start(struct drv_dev *dev);
+
+/* In a forked child: forget the parent's device, without freeing anything. */
+void drv_device_forget(struct drv_dev *dev);
+
 #endif

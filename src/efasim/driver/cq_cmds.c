@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues: the kernel driver's checks, the pages that the program
  * will map, the engine's object. */
-#include "cq_cmds.h"
+#include "cmds.h"
 #include "channel.h"
-#include "dmabuf.h"
 #include "efa_uapi.h"
 #include "hooks.h"
 #include "region.h"
@@ -77,8 +76,8 @@ static int cq_ext(const struct drv_cmd *cmd, size_t bytes,
     if (!(sim_profile_caps(cmd->ctx->dev->sim) & SIM_CAP_CQ_WITH_EXT_MEM)) {
         return -EOPNOTSUPP;
     }
-    if (drv_attr_in(cmd, DRV_CQ_BUFFER_OFFSET, &offset, sizeof(offset), 8) ||
-        drv_attr_in(cmd, DRV_CQ_BUFFER_LENGTH, &length, sizeof(length), 8) ||
+    if (drv_attr_get(cmd, DRV_CQ_BUFFER_OFFSET, offset) ||
+        drv_attr_get(cmd, DRV_CQ_BUFFER_LENGTH, length) ||
         (length < drv_page_up(bytes))) {
         return -EINVAL;
     }
@@ -140,10 +139,8 @@ int drv_cq_create(struct drv_cmd *cmd)
     channel_fd = drv_attr_handle(cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
     if (drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
                     offsetof(struct drv_efa_cq_in, flags)) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_CQE, &depth, sizeof(depth),
-                    4) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user,
-                    sizeof(user), 8)) {
+        drv_attr_get(cmd, UVERBS_ATTR_CREATE_CQ_CQE, depth) ||
+        drv_attr_get(cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, user)) {
         return -EINVAL;
     }
 
@@ -180,8 +177,8 @@ int drv_cq_create(struct drv_cmd *cmd)
     sim_log_trace(cmd->ctx->dev->sim, "cq %u vector=%u", entry->cq->index,
                   channel ? vector : 0);
     drv_hook_cq(entry);
-    drv_attr_out(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &depth, sizeof(depth));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_CREATE_CQ_RESP_CQE, depth);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, resp);
     drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, entry - drv.cq);
     return 0;
 }
@@ -211,6 +208,6 @@ int drv_cq_destroy(struct drv_cmd *cmd)
 
     resp.comp_events_reported = drv_channel_flush(entry);
     drv_cq_release(entry);
-    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_DESTROY_CQ_RESP, resp);
     return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands about the device itself. */
-#include "device_cmds.h"
+#include "cmds.h"
 #include "efa_uapi.h"
-#include "state.h"
 
 #include "efasim/fabric/process.h"
 
@@ -38,11 +37,9 @@ int drv_device_context(struct drv_cmd *cmd)
     if (profile->inline_bytes > IO_TX_INLINE_SMALL) {
         resp.inline_buf_size_ex = profile->inline_bytes;
     }
-    drv_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
-                 sizeof(vectors));
-    drv_attr_out(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
-                 sizeof(support));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, vectors);
+    drv_attr_put(cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, resp);
     return 0;
 }
 
@@ -79,7 +76,7 @@ int drv_device_port_speed(struct drv_cmd *cmd)
         (number != 1)) {
         return -EINVAL;
     }
-    drv_attr_out(cmd, DRV_PORT_SPEED_RESP, &speed, sizeof(speed));
+    drv_attr_put(cmd, DRV_PORT_SPEED_RESP, speed);
     return 0;
 }
 
@@ -90,8 +87,8 @@ int drv_device_port(struct drv_cmd *cmd)
     uint32_t speed;
     uint8_t number;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM, &number,
-                    sizeof(number), 1) || (number != 1)) {
+    if (drv_attr_get(cmd, UVERBS_ATTR_QUERY_PORT_PORT_NUM,
+                     number) || (number != 1)) {
         return -EINVAL;
     }
 
@@ -108,7 +105,7 @@ int drv_device_port(struct drv_cmd *cmd)
                  &port->active_width);
     port->active_speed = (speed > 128) ? 128 : speed;
     memcpy((uint8_t*)&resp + DRV_PORT_SPEED_EX, &speed, sizeof(speed));
-    drv_attr_out(cmd, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_QUERY_PORT_RESP, resp);
     return 0;
 }
 
@@ -126,10 +123,8 @@ int drv_device_gid_entry(struct drv_cmd *cmd)
     struct ib_uverbs_gid_entry entry;
     uint32_t port, index, flags;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port,
-                    sizeof(port), 4) ||
-        drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index,
-                    sizeof(index), 4) ||
+    if (drv_attr_get(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, port) ||
+        drv_attr_get(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, index) ||
         drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, &flags,
                     sizeof(flags), 0) ||
         (flags != 0) || (port != 1) || (index > 0)) {
@@ -137,8 +132,7 @@ int drv_device_gid_entry(struct drv_cmd *cmd)
     }
 
     device_gid(cmd->ctx->dev, &entry);
-    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
-                 sizeof(entry));
+    drv_attr_put(cmd, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, entry);
     return 0;
 }
 
@@ -149,17 +143,15 @@ int drv_device_gid_table(struct drv_cmd *cmd)
     struct ib_uverbs_gid_entry entry;
     uint64_t size, num = 1;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size,
-                    sizeof(size), 8) || (size < sizeof(entry)) ||
+    if (drv_attr_get(cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE,
+                     size) || (size < sizeof(entry)) ||
         (entries == NULL) || (entries->len < size)) {
         return -EINVAL;
     }
 
     device_gid(cmd->ctx->dev, &entry);
-    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, &entry,
-                 sizeof(entry));
-    drv_attr_out(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &num,
-                 sizeof(num));
+    drv_attr_put(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, entry);
+    drv_attr_put(cmd, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, num);
     return 0;
 }
 
@@ -231,8 +223,7 @@ static int device_query(struct drv_cmd *cmd, int extended)
     memset(&resp, 0, sizeof(resp));
     device_base(cmd->ctx->dev, &resp.base);
     if (!extended) {
-        drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp.base,
-                     sizeof(resp.base));
+        drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp.base);
         return 0;
     }
 
@@ -245,8 +236,8 @@ static int device_query(struct drv_cmd *cmd, int extended)
                                 cmd->ctx->dev->knobs.max_rdma : 0;
 
     resp.response_length = sizeof(resp);
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, efa);
     return 0;
 }
 

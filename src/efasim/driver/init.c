@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library's work when a program begins, ends and forks. */
 #include "config.h"
-#include "device.h"
+#include "context.h"
 #include "lock.h"
 #include "standby.h"
 #include "state.h"

@@ -3,120 +3,113 @@
  * Commands: RDMA_VERBS_IOCTL by object and method, and the older "write" form,
  * which comes as one of these methods and has a number of its own.
  */
-#include "ioctl.h"
-#include "attr.h"
-#include "cntr_cmds.h"
+#include "cmds.h"
 #include "channel.h"
-#include "cq_cmds.h"
-#include "device_cmds.h"
 #include "efa_uapi.h"
 #include "lock.h"
-#include "mr_cmds.h"
-#include "pd_cmds.h"
-#include "qp_cmds.h"
 
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 
+/* A command of the older form, by its number; 0: any other. */
+#define IOCTL_WRITE(_number) \
+    UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, _number
+
 #define WRITE_EXTENDED  0x80000000u
 
-static const struct ioctl_write {
-    uint32_t    number;
+static int ioctl_no_write(struct drv_cmd *cmd)
+{
+    (void)cmd;
+    return -EOPNOTSUPP;
+}
+
+static const struct ioctl_command {
+    uint16_t    object, method;
+    uint32_t    number; /* IOCTL_WRITE */
     const char *name;
     int (*run)(struct drv_cmd *cmd);
-} ioctl_writes[] = {
-    { IB_USER_VERBS_CMD_QUERY_DEVICE, "query-device", drv_device_query },
-    { IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED, "query-device",
-      drv_device_query_ex },
-    { IB_USER_VERBS_CMD_ALLOC_PD, "alloc-pd", drv_pd_alloc },
-    { IB_USER_VERBS_CMD_CREATE_AH, "create-ah", drv_ah_create },
-    { IB_USER_VERBS_CMD_REG_MR, "reg-mr", drv_mr_reg },
-    { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, "create-channel",
+} ioctl_commands[] = {
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_QUERY_DEVICE), "query-device",
+      drv_device_query },
+    { IOCTL_WRITE(IB_USER_VERBS_EX_CMD_QUERY_DEVICE | WRITE_EXTENDED),
+      "query-device", drv_device_query_ex },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_ALLOC_PD), "alloc-pd", drv_pd_alloc },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_CREATE_AH), "create-ah", drv_ah_create },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_REG_MR), "reg-mr", drv_mr_reg },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL), "create-channel",
       drv_channel_create },
-    { IB_USER_VERBS_CMD_QUERY_QP, "query-qp", drv_qp_query },
-    { IB_USER_VERBS_CMD_MODIFY_QP, "modify-qp", drv_qp_modify },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_QUERY_QP), "query-qp", drv_qp_query },
+    { IOCTL_WRITE(IB_USER_VERBS_CMD_MODIFY_QP), "modify-qp", drv_qp_modify },
+    { IOCTL_WRITE(0), "", ioctl_no_write },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, 0, "get-context",
+      drv_device_context },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 0, "query-port",
+      drv_device_port },
+    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_PORT_SPEED, 0, "query-port-speed",
+      drv_device_port_speed },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, 0, "query-gid",
+      drv_device_gid_entry },
+    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, 0, "query-gid",
+      drv_device_gid_table },
+    { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, 0,
+      "async-event", drv_device_async_event },
+    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 0, "destroy-pd",
+      drv_pd_destroy },
+    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, 0, "destroy-ah",
+      drv_ah_destroy },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, 0, "destroy-mr",
+      drv_mr_destroy },
+    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, 0, "reg-dmabuf-mr",
+      drv_mr_reg_dmabuf },
+    { UVERBS_OBJECT_MR, DRV_EFA_METHOD_MR_QUERY, 0, "query-mr", drv_mr_query },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, 0, "create-cq",
+      drv_cq_create },
+    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, 0, "destroy-cq",
+      drv_cq_destroy },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0, "create-qp",
+      drv_qp_create },
+    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 0, "destroy-qp",
+      drv_qp_destroy },
+    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_CNTR_CAPS, 0, "query-comp-cntr",
+      drv_cntr_caps },
+    { DRV_OBJECT_CNTR, DRV_CNTR_CREATE, 0, "create-comp-cntr",
+      drv_cntr_create },
+    { DRV_OBJECT_CNTR, DRV_CNTR_DESTROY, 0, "destroy-comp-cntr",
+      drv_cntr_destroy },
+    { DRV_OBJECT_CNTR, DRV_CNTR_MODIFY, 0, "modify-comp-cntr",
+      drv_cntr_modify },
+    { DRV_OBJECT_CNTR, DRV_CNTR_READ, 0, "read-comp-cntr", drv_cntr_read },
+    { UVERBS_OBJECT_QP, DRV_QP_ATTACH_CNTR, 0, "attach-comp-cntr",
+      drv_cntr_attach },
 };
 
-static const struct ioctl_write *ioctl_write_find(const struct drv_cmd *cmd)
+/* The number of a command of the older form; 0: it has none. */
+static uint32_t ioctl_number(const struct drv_cmd *cmd)
 {
     uint32_t number;
+
+    (void)drv_attr_get(cmd, UVERBS_ATTR_WRITE_CMD, number);
+    return number;
+}
+
+/* NULL: the kernel has no such command. */
+static const struct ioctl_command *
+ioctl_find(const struct drv_cmd *cmd, const struct ib_uverbs_ioctl_hdr *hdr)
+{
     unsigned i;
 
-    if (drv_attr_in(cmd, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number),
-                    4) == 0) {
-        for (i = 0; i < sizeof(ioctl_writes) / sizeof(ioctl_writes[0]); ++i) {
-            if (ioctl_writes[i].number == number) {
-                return &ioctl_writes[i];
-            }
+    for (i = 0; i < sizeof(ioctl_commands) / sizeof(ioctl_commands[0]); ++i) {
+        if ((ioctl_commands[i].object == hdr->object_id) &&
+            (ioctl_commands[i].method == hdr->method_id) &&
+            ((ioctl_commands[i].number == 0) ||
+             (ioctl_commands[i].number == ioctl_number(cmd)))) {
+            return &ioctl_commands[i];
         }
     }
-
     return NULL;
 }
-
-static const char *ioctl_write_name(const struct drv_cmd *cmd)
-{
-    const struct ioctl_write *write = ioctl_write_find(cmd);
-
-    return write ? write->name : "";
-}
-
-static int ioctl_invoke_write(struct drv_cmd *cmd)
-{
-    const struct ioctl_write *write = ioctl_write_find(cmd);
-
-    return write ? write->run(cmd) : -EOPNOTSUPP;
-}
-
-static const struct {
-    uint16_t object;
-    uint16_t method;
-    int (*run)(struct drv_cmd *cmd);
-    const char *name; /* NULL: see ioctl_write_name() */
-} ioctl_methods[] = {
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, ioctl_invoke_write,
-      NULL },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, drv_device_context,
-      "get-context" },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, drv_device_port,
-      "query-port" },
-    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_PORT_SPEED,
-      drv_device_port_speed, "query-port-speed" },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY,
-      drv_device_gid_entry, "query-gid" },
-    { UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE,
-      drv_device_gid_table, "query-gid" },
-    { UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC,
-      drv_device_async_event, "async-event" },
-    { UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, drv_pd_destroy,
-      "destroy-pd" },
-    { UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, drv_ah_destroy,
-      "destroy-ah" },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, drv_mr_destroy,
-      "destroy-mr" },
-    { UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, drv_mr_reg_dmabuf,
-      "reg-dmabuf-mr" },
-    { UVERBS_OBJECT_MR, DRV_EFA_METHOD_MR_QUERY, drv_mr_query, "query-mr" },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, drv_cq_create, "create-cq" },
-    { UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, drv_cq_destroy,
-      "destroy-cq" },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, drv_qp_create, "create-qp" },
-    { UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, drv_qp_destroy,
-      "destroy-qp" },
-    { UVERBS_OBJECT_DEVICE, DRV_DEVICE_QUERY_CNTR_CAPS, drv_cntr_caps,
-      "query-comp-cntr" },
-    { DRV_OBJECT_CNTR, DRV_CNTR_CREATE, drv_cntr_create,
-      "create-comp-cntr" },
-    { DRV_OBJECT_CNTR, DRV_CNTR_DESTROY, drv_cntr_destroy,
-      "destroy-comp-cntr" },
-    { DRV_OBJECT_CNTR, DRV_CNTR_MODIFY, drv_cntr_modify,
-      "modify-comp-cntr" },
-    { DRV_OBJECT_CNTR, DRV_CNTR_READ, drv_cntr_read, "read-comp-cntr" },
-    { UVERBS_OBJECT_QP, DRV_QP_ATTACH_CNTR, drv_cntr_attach,
-      "attach-comp-cntr" },
-};
 
 /* The driver's counters of commands, and of those that failed. */
 static void ioctl_count(const struct drv_cmd *cmd, int ret)
@@ -172,7 +165,7 @@ int drv_ioctl(struct drv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
     struct drv_cmd cmd = { ctx, hdr->attrs, hdr->num_attrs, NULL };
     int ret            = -EPROTONOSUPPORT;
-    unsigned i;
+    const struct ioctl_command *command;
 
     if ((hdr->length != sizeof(*hdr) +
                         hdr->num_attrs * sizeof(hdr->attrs[0])) ||
@@ -184,14 +177,10 @@ int drv_ioctl(struct drv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
     }
 
     drv_lock();
-    for (i = 0; i < sizeof(ioctl_methods) / sizeof(ioctl_methods[0]); ++i) {
-        if ((ioctl_methods[i].object == hdr->object_id) &&
-            (ioctl_methods[i].method == hdr->method_id)) {
-            cmd.name = ioctl_methods[i].name ? ioctl_methods[i].name :
-                                               ioctl_write_name(&cmd);
-            ret      = ioctl_run(&cmd, ioctl_methods[i].run);
-            break;
-        }
+    command = ioctl_find(&cmd, hdr);
+    if (command != NULL) {
+        cmd.name = command->name;
+        ret      = ioctl_run(&cmd, command->run);
     }
     drv_unlock();
     return ret;

@@ -3,12 +3,10 @@
  * Registrations. The device reaches a dma-buf's pages, and a GPU's, by a
  * mapping of our own: the program need not have one.
  */
-#include "mr_cmds.h"
-#include "dmabuf.h"
+#include "cmds.h"
 #include "efa_uapi.h"
-#include "pd_cmds.h"
-#include "privilege.h"
 #include "region.h"
+#include "standby.h"
 
 #include "efasim/fabric/process.h"
 
@@ -253,7 +251,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
     resp.mr_handle             = attr.index;
     resp.lkey                  = attr.key;
     resp.rkey                  = attr.key;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
     return 0;
 }
 
@@ -270,10 +268,10 @@ int drv_mr_query(struct drv_cmd *cmd)
         return -EINVAL;
     }
 
-    drv_attr_out(cmd, DRV_EFA_MR_IC_VALIDITY, &validity, sizeof(validity));
-    drv_attr_out(cmd, DRV_EFA_MR_RECV_IC, &id, sizeof(id));
-    drv_attr_out(cmd, DRV_EFA_MR_READ_IC, &id, sizeof(id));
-    drv_attr_out(cmd, DRV_EFA_MR_RDMA_RECV_IC, &id, sizeof(id));
+    drv_attr_put(cmd, DRV_EFA_MR_IC_VALIDITY, validity);
+    drv_attr_put(cmd, DRV_EFA_MR_RECV_IC, id);
+    drv_attr_put(cmd, DRV_EFA_MR_READ_IC, id);
+    drv_attr_put(cmd, DRV_EFA_MR_RDMA_RECV_IC, id);
     return 0;
 }
 
@@ -314,14 +312,11 @@ static int mr_dmabuf_request(const struct drv_cmd *cmd,
     int64_t fd = drv_attr_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_FD);
 
     req->fd = (fd < 0) ? -1 : (int32_t)fd;
-    return (drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset,
-                        sizeof(req->offset), 8) ||
-            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length,
-                        sizeof(req->length), 8) ||
-            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova,
-                        sizeof(req->iova), 8) ||
-            drv_attr_in(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
-                        &req->access, sizeof(req->access), 4) ||
+    return (drv_attr_get(cmd, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, req->offset) ||
+            drv_attr_get(cmd, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, req->length) ||
+            drv_attr_get(cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, req->iova) ||
+            drv_attr_get(cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+                         req->access) ||
             ((req->offset ^ req->iova) & (drv_page() - 1))) ? -EINVAL : 0;
 }
 
@@ -359,10 +354,8 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
 
     dev->mr[attr.index] = (struct drv_mr){ .ctx = cmd->ctx, .map = map };
     ++cmd->ctx->mrs;
-    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &attr.key,
-                 sizeof(attr.key));
-    drv_attr_out(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &attr.key,
-                 sizeof(attr.key));
+    drv_attr_put(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, attr.key);
+    drv_attr_put(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, attr.key);
     drv_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);
     return 0;
 }

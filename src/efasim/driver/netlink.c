@@ -12,10 +12,9 @@
  * the kernel's; what the program sends to the kernel is answered into its own
  * queue. Where that family is missing there is no RDMA netlink, as before.
  */
-#include "netlink.h"
-#include "state.h"
 #include "config.h"
 #include "preload.h"
+#include "state.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

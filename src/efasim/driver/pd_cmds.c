@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Protection domains and address handles. */
-#include "pd_cmds.h"
+#include "cmds.h"
 #include "efa_uapi.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ int drv_pd_alloc(struct drv_cmd *cmd)
     dev->pd[pd->index].ctx = cmd->ctx;
     resp.pd_handle         = pd->index;
     efa.pdn                = pd->index;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, efa);
     return 0;
 }
 
@@ -97,8 +97,8 @@ int drv_ah_create(struct drv_cmd *cmd)
     dev->ah_ctx[number] = cmd->ctx;
     resp.ah_handle      = number;
     efa.number          = number;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, efa);
     return 0;
 }
 

@@ -4,14 +4,12 @@
  * to find and open a device that is not there. Everything else goes straight
  * through, and without EFASIM_FABRIC all of it does.
  */
+#include "cmds.h"
 #include "config.h"
 #include "context.h"
-#include "ioctl.h"
 #include "lock.h"
-#include "netlink.h"
 #include "preload.h"
 #include "redirect.h"
-#include "state.h"
 
 #include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"

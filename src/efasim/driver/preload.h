@@ -17,4 +17,7 @@
         _next; \
     })
 
+/* The program closes fd, which may be one of its netlink sockets. */
+void drv_netlink_close(int fd);
+
 #endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs: the kernel driver's checks, the pages that the program will
  * map, the engine's object. */
-#include "qp_cmds.h"
-#include "cq_cmds.h"
+#include "cmds.h"
 #include "efa_uapi.h"
 #include "hooks.h"
-#include "pd_cmds.h"
-#include "privilege.h"
-#include "qp_state.h"
 #include "region.h"
+#include "standby.h"
 
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -163,9 +160,9 @@ static void qp_answer(struct drv_cmd *cmd, const struct drv_qp *entry,
     resp.llq_desc_mmap_key = entry->sq.offset;
     resp.rq_mmap_key       = entry->rq.offset;
     resp.rq_mmap_size      = entry->rq.size;
-    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
-    drv_attr_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
-    drv_attr_out(cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, *cap);
+    drv_attr_put(cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn);
+    drv_attr_put(cmd, UVERBS_ATTR_UHW_OUT, resp);
     drv_attr_out_handle(cmd, UVERBS_ATTR_CREATE_QP_HANDLE, entry - drv.qp);
 }
 
@@ -192,12 +189,9 @@ int drv_qp_create(struct drv_cmd *cmd)
     }
     if (drv_attr_in(cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req),
                     offsetof(struct drv_efa_qp_in, flags)) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
-                    sizeof(cap)) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type),
-                    4) ||
-        drv_attr_in(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user,
-                    sizeof(user), 8)) {
+        drv_attr_get(cmd, UVERBS_ATTR_CREATE_QP_CAP, cap) ||
+        drv_attr_get(cmd, UVERBS_ATTR_CREATE_QP_TYPE, type) ||
+        drv_attr_get(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, user)) {
         return -EINVAL;
     }
 
@@ -250,7 +244,7 @@ int drv_qp_destroy(struct drv_cmd *cmd)
     }
 
     drv_qp_release(entry);
-    drv_attr_out(cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_DESTROY_QP_RESP, resp);
     return 0;
 }
 
@@ -276,6 +270,97 @@ static int qp_check_paths(const struct ib_uverbs_modify_qp *req)
            -EINVAL : 0;
 }
 
+#define QPA_INIT  (SIM_QPA_PKEY_INDEX | SIM_QPA_PORT | SIM_QPA_QKEY)
+#define QPA_RUN   (SIM_QPA_CUR_STATE | SIM_QPA_QKEY)
+#define QPA_KNOWN (SIM_QPA_STATE | SIM_QPA_CUR_STATE | SIM_QPA_EN_SQD | \
+                   QPA_INIT | SIM_QPA_SQ_PSN | SIM_QPA_RNR_RETRY)
+
+/*
+ * State transitions: the attributes that each needs, and those that it may
+ * have. SRD has the table of the kernel's driver, UD the kernel's common one,
+ * which differs in the RNR retry alone. To RESET and to ERR there is a way from
+ * every state, but none from RESET to ERR, with no attribute.
+ */
+static const struct qp_move {
+    uint8_t  from, to;
+    uint32_t required, optional;
+} qp_moves[] = {
+    { SIM_QPS_RESET, SIM_QPS_INIT, QPA_INIT, 0 },
+    { SIM_QPS_INIT, SIM_QPS_INIT, 0, QPA_INIT },
+    { SIM_QPS_INIT, SIM_QPS_RTR, 0, SIM_QPA_PKEY_INDEX | SIM_QPA_QKEY },
+    { SIM_QPS_RTR, SIM_QPS_RTS, SIM_QPA_SQ_PSN, QPA_RUN | SIM_QPA_RNR_RETRY },
+    { SIM_QPS_RTS, SIM_QPS_RTS, 0, QPA_RUN },
+    { SIM_QPS_RTS, SIM_QPS_SQD, 0, SIM_QPA_EN_SQD },
+    { SIM_QPS_SQD, SIM_QPS_RTS, 0, QPA_RUN },
+    { SIM_QPS_SQD, SIM_QPS_SQD, 0, SIM_QPA_PKEY_INDEX | SIM_QPA_QKEY },
+    { SIM_QPS_SQE, SIM_QPS_RTS, 0, QPA_RUN },
+};
+
+/* NULL: there is no such way. */
+static const struct qp_move *qp_move(uint32_t from, uint32_t to)
+{
+    static const struct qp_move bare = { .required = 0 };
+    unsigned i;
+
+    if ((to == SIM_QPS_RESET) ||
+        ((to == SIM_QPS_ERR) && (from != SIM_QPS_RESET))) {
+        return &bare;
+    }
+    for (i = 0; i < sizeof(qp_moves) / sizeof(qp_moves[0]); ++i) {
+        if ((qp_moves[i].from == from) && (qp_moves[i].to == to)) {
+            return &qp_moves[i];
+        }
+    }
+    return NULL;
+}
+
+/* A state that CUR_STATE may name */
+static int qp_state_is_current(uint32_t state)
+{
+    return (state == SIM_QPS_RTR) || (state == SIM_QPS_RTS) ||
+           (state == SIM_QPS_SQD) || (state == SIM_QPS_SQE);
+}
+
+/*
+ * Checks of uverbs and of the driver, in their order, of a QP that the driver
+ * takes to be in entry->state (it does not know of the device's own changes).
+ * -EINVAL: port other than 1, no such state, not in the state table, a missing
+ * or a surplus attribute; -EPERM: a QKEY of the privileged range, of a program
+ * without that right; -EOPNOTSUPP: an unknown attribute, a pkey index other
+ * than 0.
+ */
+static int qp_state_check(const struct sim_qp_mod *mod,
+                          const struct drv_qp *entry)
+{
+    uint32_t given = mod->mask & ~SIM_QPA_STATE;
+    uint32_t from  = (mod->mask & SIM_QPA_CUR_STATE) ? mod->cur_state :
+                                                       entry->state;
+    uint32_t to    = (mod->mask & SIM_QPA_STATE) ? mod->state : from;
+    const struct qp_move *move;
+
+    if (((mod->mask & SIM_QPA_PORT) && (mod->port != 1)) ||
+        (from >= SIM_QPS_LAST) || (to >= SIM_QPS_LAST)) {
+        return -EINVAL;
+    }
+    if ((mod->mask & SIM_QPA_QKEY) && (mod->qkey & SIM_QKEY_PRIV) &&
+        !drv_privilege_has(CAP_NET_RAW)) {
+        return -EPERM;
+    }
+    if (mod->mask & ~QPA_KNOWN) {
+        return -EOPNOTSUPP;
+    }
+
+    move = qp_move(from, to);
+    if (((given & SIM_QPA_CUR_STATE) && !qp_state_is_current(from)) ||
+        (entry->qp->attr.ud && (given & SIM_QPA_RNR_RETRY)) ||
+        (move == NULL) || ((given & move->required) != move->required) ||
+        (given & ~(move->required | move->optional))) {
+        return -EINVAL;
+    }
+    return ((mod->mask & SIM_QPA_PKEY_INDEX) && (mod->pkey_index != 0)) ?
+           -EOPNOTSUPP : 0;
+}
+
 int drv_qp_modify(struct drv_cmd *cmd)
 {
     struct ib_uverbs_modify_qp req;
@@ -299,8 +384,7 @@ int drv_qp_modify(struct drv_cmd *cmd)
         .pkey_index = req.pkey_index,
         .rnr_retry  = req.rnr_retry,
     };
-    ret = drv_qp_state_check(&mod, entry->state, entry->qp->attr.ud,
-                             drv_privilege_has(CAP_NET_RAW));
+    ret = qp_state_check(&mod, entry);
     if (ret == -EPERM) {
         sim_log(entry->qp->dev, "QP %u: QKEY %#x is of the privileged range; "
                 "choose one below %#x", entry->qp->qpn, mod.qkey,
@@ -340,6 +424,6 @@ int drv_qp_query(struct drv_cmd *cmd)
     resp.qp_state        = entry->qp->state;
     resp.port_num        = 1;
     resp.sq_sig_all      = entry->sq_sig_all;
-    drv_attr_out(cmd, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+    drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
     return 0;
 }

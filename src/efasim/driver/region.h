@@ -34,4 +34,14 @@ int drv_regions_alloc(struct drv_ctx *ctx, const size_t *sizes, unsigned num,
 void drv_regions_free(struct drv_ctx *ctx, struct drv_region *first,
                       const struct drv_region *last);
 
+/* Map a part of a dma-buf. 0; -EBADF: no descriptor; -EINVAL: not of a dma-buf,
+ * or shorter than that. Unmapping one that is not mapped does nothing. */
+int drv_dmabuf_map(int fd, uint64_t offset, uint64_t length,
+                   struct drv_mapping *map);
+
+/* The same for memory of an emulated GPU that the program has mapped without
+ * rights. 0 or -EFAULT: it is no such memory. */
+int drv_gpu_map(uint64_t addr, uint64_t length, struct drv_mapping *map);
+void drv_dmabuf_unmap(struct drv_mapping *map);
+
 #endif

@@ -14,4 +14,8 @@ void drv_standby_start(void);
 /* At the program's end: the standby has ended, too. */
 void drv_standby_end(void);
 
+/* 1: this thread has a capability (CAP_IPC_LOCK, ...), as the kernel asks
+ * before it locks memory beyond a limit or takes a privileged QKEY. */
+int drv_privilege_has(unsigned capability);
+
 #endif
