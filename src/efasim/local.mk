@@ -90,8 +90,7 @@ efasim_pci_sources = \
 	src/efasim/pci/cntr.c \
 	src/efasim/pci/efa_regs.h \
 	src/efasim/pci/event.c src/efasim/pci/event.h \
-	src/efasim/pci/feature.c src/efasim/pci/feature.h \
-	src/efasim/pci/func.c src/efasim/pci/func.h \
+	src/efasim/pci/feature.c src/efasim/pci/func.c src/efasim/pci/func.h \
 	src/efasim/pci/guest.c src/efasim/pci/guest.h \
 	src/efasim/pci/log.c src/efasim/pci/log.h \
 	src/efasim/pci/mr.c src/efasim/pci/mr.h \
@@ -104,7 +103,6 @@ bin_PROGRAMS += bin/efapci
 bin_efapci_SOURCES = $(command_sources) $(efasim_pci_sources) \
 	src/efasim/cli/rows.c src/efasim/cli/rows.h src/efasim/pci/main.c \
 	src/efasim/pci/channel.c src/efasim/pci/channel.h \
-	src/efasim/pci/closer.c src/efasim/pci/closer.h \
 	src/efasim/pci/message.h \
 	src/efasim/pci/server.c src/efasim/pci/server.h
 bin_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "admin.h"
 #include "event.h"
-#include "feature.h"
 #include "objects.h"
 
 #include "efasim/fabric/clock.h"
@@ -31,8 +30,8 @@ static const admin_handler admin_handlers[PCI_OPS] = {
     [PCI_OP_DEALLOC_PD]  = pci_object_pd_dealloc,
     [PCI_OP_ALLOC_UAR]   = pci_object_uar_alloc,
     [PCI_OP_DEALLOC_UAR] = pci_object_uar_dealloc,
-    [PCI_OP_CREATE_EQ]   = pci_object_eq_create,
-    [PCI_OP_DESTROY_EQ]  = pci_object_eq_destroy,
+    [PCI_OP_CREATE_EQ]   = pci_event_queue_create,
+    [PCI_OP_DESTROY_EQ]  = pci_event_queue_destroy,
     [PCI_OP_CREATE_CNTR]  = pci_cntr_create,
     [PCI_OP_DESTROY_CNTR] = pci_cntr_destroy,
     [PCI_OP_ATTACH_CNTR]  = pci_cntr_attach,

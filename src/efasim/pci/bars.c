@@ -120,46 +120,28 @@ static void bars_high(uint64_t *addr, uint32_t value)
     *addr = (*addr & 0xffffffffull) | ((uint64_t)value << 32);
 }
 
-/* A queue begins anew when its size is written. */
-static void bars_queue(struct pci_queue *queue, uint32_t caps)
-{
-    queue->caps  = caps;
-    queue->count = 0;
-}
-
+/* The registers of the queues, and others that are none. A queue begins anew
+ * when its size is written. */
 static void bars_queue_write(struct pci_func *func, uint64_t offset,
                              uint32_t value)
 {
-    switch (offset) {
-    case PCI_REG_AQ_BASE_LO:
-        bars_low(&func->aq.base, value);
-        break;
-    case PCI_REG_AQ_BASE_HI:
-        bars_high(&func->aq.base, value);
-        break;
-    case PCI_REG_AQ_CAPS:
-        bars_queue(&func->aq, value);
-        break;
-    case PCI_REG_ACQ_BASE_LO:
-        bars_low(&func->acq.base, value);
-        break;
-    case PCI_REG_ACQ_BASE_HI:
-        bars_high(&func->acq.base, value);
-        break;
-    case PCI_REG_ACQ_CAPS:
-        bars_queue(&func->acq, value);
-        break;
-    case PCI_REG_AENQ_BASE_LO:
-        bars_low(&func->aenq.base, value);
-        break;
-    case PCI_REG_AENQ_BASE_HI:
-        bars_high(&func->aenq.base, value);
-        break;
-    case PCI_REG_AENQ_CAPS:
-        bars_queue(&func->aenq, value);
-        break;
-    default:
-        break; /* not a register */
+    static const struct { uint8_t low, high, caps; } regs[] = {
+        { PCI_REG_AQ_BASE_LO, PCI_REG_AQ_BASE_HI, PCI_REG_AQ_CAPS },
+        { PCI_REG_ACQ_BASE_LO, PCI_REG_ACQ_BASE_HI, PCI_REG_ACQ_CAPS },
+        { PCI_REG_AENQ_BASE_LO, PCI_REG_AENQ_BASE_HI, PCI_REG_AENQ_CAPS },
+    };
+    struct pci_queue *const queue[] = { &func->aq, &func->acq, &func->aenq };
+    unsigned i;
+
+    for (i = 0; i < sizeof(regs) / sizeof(regs[0]); ++i) {
+        if (offset == regs[i].low) {
+            bars_low(&queue[i]->base, value);
+        } else if (offset == regs[i].high) {
+            bars_high(&queue[i]->base, value);
+        } else if (offset == regs[i].caps) {
+            queue[i]->caps  = value;
+            queue[i]->count = 0;
+        }
     }
 }
 

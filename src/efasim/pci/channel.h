@@ -7,8 +7,20 @@
 #ifndef EFASIM_PCI_CHANNEL_H
 #define EFASIM_PCI_CHANNEL_H
 
-#include "closer.h"
 #include "message.h"
+
+/* No more is received from a machine while so many of its are to be closed */
+enum { PCI_CLOSER_MOST = 64 };
+
+/*
+ * Descriptors that a machine sent and that are not taken. close() may wait for
+ * as long as their maker likes (a socket that lingers, a file system that the
+ * machine serves itself), so a thread of each function does it.
+ */
+struct pci_closer {
+    int              queue;  /* to the thread, which starts with the first */
+    _Atomic unsigned left;   /* descriptors to be closed */
+};
 
 struct pci_channel {
     int               fd;       /* non-blocking; -1: no connection */
@@ -37,5 +49,11 @@ int pci_channel_answer(struct pci_channel *channel, int err);
 
 /* Send more of the answer. 0, or -1: the machine has disconnected. */
 int pci_channel_send(struct pci_channel *channel);
+
+/* Whether the machine has to wait until some descriptors are closed. */
+static inline int pci_channel_is_full(const struct pci_channel *channel)
+{
+    return channel->closer.left > PCI_CLOSER_MOST;
+}
 
 #endif

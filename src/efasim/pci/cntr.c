@@ -42,7 +42,6 @@ PCI_HANDLER(pci_cntr_destroy)
 {
     struct sim_cntr *cntr = cntr_of(func, cmd->handle.handle);
 
-    (void)resp;
     return (cntr == NULL) ? -EINVAL : sim_cntr_destroy(cntr);
 }
 
@@ -51,7 +50,6 @@ PCI_HANDLER(pci_cntr_attach)
     struct sim_cntr *cntr = cntr_of(func, cmd->attach_cntr.handle);
     struct sim_qp *qp     = cntr_qp(func, &cmd->attach_cntr);
 
-    (void)resp;
     return ((cntr == NULL) || (qp == NULL)) ? -EINVAL :
            sim_cntr_attach(qp, cntr, cmd->attach_cntr.events);
 }
@@ -62,7 +60,6 @@ PCI_HANDLER(pci_cntr_detach)
     struct sim_qp *qp     = cntr_qp(func, &cmd->attach_cntr);
     uint32_t events       = cmd->attach_cntr.events;
 
-    (void)resp;
     if ((cntr == NULL) || (qp == NULL) ||
         (events & ~sim_cntr_attached(qp, cntr))) {
         return -EINVAL;
@@ -76,7 +73,6 @@ PCI_HANDLER(pci_cntr_modify)
     const struct pci_cmd_modify_cntr *req = &cmd->modify_cntr;
     struct sim_cntr *cntr                 = cntr_of(func, req->handle);
 
-    (void)resp;
     if ((cntr == NULL) || (req->op > 1)) {
         return -EINVAL;
     }

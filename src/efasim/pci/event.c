@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "event.h"
+#include "objects.h"
 
 #include "efasim/fabric/clock.h"
 
@@ -220,11 +221,10 @@ void pci_event_fatal(struct pci_func *func)
     pci_event_async(func, PCI_AENQ_FATAL);
 }
 
-int pci_event_queue_create(struct pci_func *func,
-                           const struct pci_cmd_create_eq *cmd,
-                           uint16_t *number)
+PCI_HANDLER(pci_event_queue_create)
 {
-    uint64_t base = ((uint64_t)cmd->base_hi << 32) | cmd->base_lo;
+    const struct pci_cmd_create_eq *req = &cmd->create_eq;
+    uint64_t base = io_addr(req->base_lo, req->base_hi);
     struct pci_eq *eq;
     unsigned i;
 
@@ -233,9 +233,9 @@ int pci_event_queue_create(struct pci_func *func,
     if (i == PCI_EQS) {
         return -ENOMEM;
     }
-    if ((cmd->depth == 0) || (cmd->depth > PCI_EQ_DEPTH) ||
-        (cmd->depth & (cmd->depth - 1)) || (cmd->vector >= PCI_VECTORS) ||
-        ((cmd->caps & 0x1f) != sizeof(struct pci_eqe) / 4) ||
+    if ((req->depth == 0) || (req->depth > PCI_EQ_DEPTH) ||
+        (req->depth & (req->depth - 1)) || (req->vector >= PCI_VECTORS) ||
+        ((req->caps & 0x1f) != sizeof(struct pci_eqe) / 4) ||
         (base & (sizeof(struct pci_eqe) - 1))) {
         return -EINVAL;
     }
@@ -243,22 +243,23 @@ int pci_event_queue_create(struct pci_func *func,
     eq          = &func->eq[i];
     eq->entries = (struct pci_eqe*)
             pci_guest_hold(&func->guest, base,
-                           cmd->depth * sizeof(*eq->entries), &eq->region);
+                           req->depth * sizeof(*eq->entries), &eq->region);
     if (eq->entries == NULL) {
         return -EINVAL;
     }
 
-    eq->depth   = cmd->depth;
+    eq->depth   = req->depth;
     eq->count   = 0;
-    eq->vector  = cmd->vector;
+    eq->vector  = req->vector;
     eq->armed   = 0;
     eq->pending = 0;
-    *number     = i;
+    resp->number.number = i;
     return 0;
 }
 
-int pci_event_queue_destroy(struct pci_func *func, uint16_t number)
+PCI_HANDLER(pci_event_queue_destroy)
 {
+    uint16_t number = cmd->number.number;
     unsigned i;
 
     if ((number >= PCI_EQS) || (func->eq[number].region == NULL)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interrupts, event queues and the queue of asynchronous events. */
+/* Interrupts, event queues (objects.h) and the queue of asynchronous events. */
 #ifndef EFASIM_PCI_EVENT_H
 #define EFASIM_PCI_EVENT_H
 
@@ -46,11 +46,5 @@ void pci_event_keep_alive(struct pci_func *func);
 
 /* Put the device in the fatal state, and tell the driver. */
 void pci_event_fatal(struct pci_func *func);
-
-/* Create and destroy event queues: 0 or -errno. */
-int pci_event_queue_create(struct pci_func *func,
-                           const struct pci_cmd_create_eq *cmd,
-                           uint16_t *number);
-int pci_event_queue_destroy(struct pci_func *func, uint16_t number);
 
 #endif

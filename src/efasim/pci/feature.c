@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "feature.h"
+/* Answers of the device about itself: features and statistics. */
+#include "objects.h"
 
 #include <errno.h>
 #include <string.h>
@@ -133,15 +134,14 @@ static int feature_host(const struct pci_func *func,
 
     return (data->length < sizeof(first)) ? -EINVAL :
            pci_guest_read(&func->guest,
-                          ((uint64_t)data->addr_hi << 32) | data->addr_lo,
-                          first, sizeof(first));
+                          io_addr(data->addr_lo, data->addr_hi), first,
+                          sizeof(first));
 }
 
 PCI_HANDLER(pci_feature_set)
 {
     struct pci_buffer data = cmd->feature.data;
 
-    (void)resp;
     switch (cmd->feature.feature) {
     case PCI_FEATURE_AENQ:
         if (cmd->feature.aenq_enabled & ~(uint32_t)PCI_AENQ_GROUPS) {

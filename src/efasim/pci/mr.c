@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr.h"
 
+#include "efasim/engine/efa_io.h"
 #include "efasim/engine/limits.h"
 
 #include <errno.h>
@@ -80,17 +81,12 @@ static int mr_add(struct pci_mr_reader *reader, uint64_t iova)
     return 0;
 }
 
-static uint64_t mr_at(const struct pci_buffer *buffer)
-{
-    return ((uint64_t)buffer->addr_hi << 32) | buffer->addr_lo;
-}
-
 /* The next list of a chunk; the last of a full chunk tells where the next chunk
  * is. Each list brings a page nearer at least, so a ring of them has an end. */
 static int mr_next_list(struct pci_mr_reader *reader)
 {
     struct pci_buffer *chunk = &reader->chunk;
-    uint64_t iova            = mr_at(chunk);
+    uint64_t iova            = io_addr(chunk->addr_lo, chunk->addr_hi);
 
     if (!reader->is_indirect) {
         return -EINVAL;
@@ -100,7 +96,7 @@ static int mr_next_list(struct pci_mr_reader *reader)
                            sizeof(*chunk)) != 0) {
             return -EINVAL;
         }
-        iova             = mr_at(chunk);
+        iova             = io_addr(chunk->addr_lo, chunk->addr_hi);
         reader->chunk_at = 0;
     }
     if ((chunk->length <= sizeof(*chunk)) ||
@@ -152,7 +148,7 @@ static int mr_begin(struct pci_mr_reader *reader,
     reader->chunk       = list;
     reader->is_indirect = !!(cmd->head.flags & PCI_ADMIN_INDIRECT);
     if (cmd->head.flags & PCI_ADMIN_DATA) {
-        reader->list      = mr_at(&list);
+        reader->list      = io_addr(list.addr_lo, list.addr_hi);
         reader->list_left = reader->is_indirect ? 0 : list.length / 8;
         return 0;
     }

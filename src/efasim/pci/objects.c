@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "objects.h"
-#include "event.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +14,6 @@ PCI_HANDLER(pci_object_pd_alloc)
     struct sim_pd *pd;
     int ret = sim_pd_create(func->sim, &pd);
 
-    (void)cmd;
     if (ret == 0) {
         resp->number.number = pd->index;
     }
@@ -26,7 +24,6 @@ PCI_HANDLER(pci_object_pd_dealloc)
 {
     struct sim_pd *pd = pci_object_pd(func, cmd->number.number);
 
-    (void)resp;
     return (pd == NULL) ? -EINVAL : sim_pd_destroy(func->sim, pd);
 }
 
@@ -34,7 +31,6 @@ PCI_HANDLER(pci_object_uar_alloc)
 {
     unsigned i;
 
-    (void)cmd;
     for (i = 0; (i < PCI_UARS) && func->uar[i]; ++i) {
     }
     if (i == PCI_UARS) {
@@ -48,7 +44,6 @@ PCI_HANDLER(pci_object_uar_alloc)
 
 PCI_HANDLER(pci_object_uar_dealloc)
 {
-    (void)resp;
     if (!pci_object_is_uar(func, cmd->number.number)) {
         return -EINVAL;
     }
@@ -57,37 +52,13 @@ PCI_HANDLER(pci_object_uar_dealloc)
     return 0;
 }
 
-PCI_HANDLER(pci_object_eq_create)
-{
-    uint16_t number;
-    int ret = pci_event_queue_create(func, &cmd->create_eq, &number);
-
-    if (ret == 0) {
-        resp->number.number = number;
-    }
-    return ret;
-}
-
-PCI_HANDLER(pci_object_eq_destroy)
-{
-    (void)resp;
-    return pci_event_queue_destroy(func, cmd->number.number);
-}
-
 PCI_HANDLER(pci_object_ah_create)
 {
     struct sim_pd *pd = pci_object_pd(func, cmd->create_ah.pd);
-    uint16_t number;
-    int ret;
 
-    if (pd == NULL) {
-        return -EINVAL;
-    }
-    ret = sim_ah_create(func->sim, pd, cmd->create_ah.gid, &number);
-    if (ret == 0) {
-        resp->number.number = number;
-    }
-    return ret;
+    return (pd == NULL) ? -EINVAL :
+           sim_ah_create(func->sim, pd, cmd->create_ah.gid,
+                         &resp->number.number);
 }
 
 PCI_HANDLER(pci_object_ah_destroy)
@@ -95,7 +66,6 @@ PCI_HANDLER(pci_object_ah_destroy)
     uint16_t number   = cmd->destroy_ah.ah;
     struct sim_pd *pd = pci_object_pd(func, cmd->destroy_ah.pd);
 
-    (void)resp;
     return ((pd == NULL) || (number >= func->knobs.max_ah) ||
             ((func->sim->ah[number].pd != NULL) &&
              (func->sim->ah[number].pd != pd))) ?
@@ -181,7 +151,6 @@ PCI_HANDLER(pci_object_mr_deregister)
     uint32_t number;
     int ret;
 
-    (void)resp;
     ret = sim_mr_deregister_key(func->sim, cmd->handle.handle, &addr);
     if (ret != 0) {
         return ret;
@@ -228,7 +197,7 @@ PCI_HANDLER(pci_object_cq_create)
         return ret;
     }
     buf = pci_guest_hold(&func->guest,
-                         ((uint64_t)req->base_hi << 32) | req->base_lo,
+                         io_addr(req->base_lo, req->base_hi),
                          (size_t)req->depth * size * req->subs, &region);
     if (buf == NULL) {
         return -EINVAL;
@@ -262,7 +231,6 @@ PCI_HANDLER(pci_object_cq_destroy)
     struct pci_cq *entry;
     int ret;
 
-    (void)resp;
     if ((number >= SIM_MAX_CQ) || (func->cq[number].cq == NULL)) {
         return -EINVAL;
     }

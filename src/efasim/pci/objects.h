@@ -10,16 +10,16 @@
 
 #include "func.h"
 
+/* Not all of them read their command, or answer more than the status. */
 #define PCI_HANDLER(_name) \
-    int _name(struct pci_func *func, const struct pci_admin_cmd *cmd, \
-              struct pci_admin_resp *resp)
+    int _name(struct pci_func *func, \
+              const struct pci_admin_cmd *cmd __attribute__((unused)), \
+              struct pci_admin_resp *resp __attribute__((unused)))
 
 PCI_HANDLER(pci_object_pd_alloc);
 PCI_HANDLER(pci_object_pd_dealloc);
 PCI_HANDLER(pci_object_uar_alloc);
 PCI_HANDLER(pci_object_uar_dealloc);
-PCI_HANDLER(pci_object_eq_create);
-PCI_HANDLER(pci_object_eq_destroy);
 PCI_HANDLER(pci_object_ah_create);
 PCI_HANDLER(pci_object_ah_destroy);
 PCI_HANDLER(pci_object_mr_register);
@@ -32,6 +32,15 @@ PCI_HANDLER(pci_qp_create);
 PCI_HANDLER(pci_qp_modify);
 PCI_HANDLER(pci_qp_query);
 PCI_HANDLER(pci_qp_destroy);
+
+/* Event queues are in event.c. */
+PCI_HANDLER(pci_event_queue_create);
+PCI_HANDLER(pci_event_queue_destroy);
+
+/* Answers of the device about itself are in feature.c. */
+PCI_HANDLER(pci_feature_get);
+PCI_HANDLER(pci_feature_set);
+PCI_HANDLER(pci_feature_stats);
 
 /* Event counters are in cntr.c. */
 PCI_HANDLER(pci_cntr_create);

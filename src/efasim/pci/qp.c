@@ -158,7 +158,6 @@ PCI_HANDLER(pci_qp_modify)
     };
     unsigned i;
 
-    (void)resp;
     for (i = 0; i < sizeof(masks) / sizeof(masks[0]); ++i) {
         mod.mask |= (req->mask & masks[i].bit) ? masks[i].attr : 0;
     }
@@ -187,7 +186,6 @@ PCI_HANDLER(pci_qp_destroy)
     uint32_t handle      = cmd->handle.handle;
     struct pci_qp *entry = qp_get(func, handle);
 
-    (void)resp;
     if (entry == NULL) {
         return -EINVAL;
     }

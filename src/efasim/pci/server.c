@@ -105,14 +105,19 @@ void pci_server_wait(const struct pci_server *server, struct pollfd *wait)
 {
     const struct pci_channel *channel = &server->channel;
 
-    wait->fd     = pci_closer_is_full(&channel->closer) ? -1 :
+    wait->fd     = pci_channel_is_full(channel) ? -1 :
                    (channel->fd >= 0) ? channel->fd : server->listen_fd;
     wait->events = (channel->to_send > 0) ? POLLOUT : POLLIN;
 }
 
 /* ------------------------------------------------ what is asked */
 
-static int server_version(struct server_msg *msg)
+/* 0 or -errno; the answer is in `msg`. */
+#define SERVER_COMMAND(_name) \
+    static int _name(struct pci_server *server __attribute__((unused)), \
+                     struct server_msg *msg)
+
+SERVER_COMMAND(server_version)
 {
     int length;
 
@@ -129,7 +134,7 @@ static int server_version(struct server_msg *msg)
     return 0;
 }
 
-static int server_dma_map(struct pci_func *func, struct server_msg *msg)
+SERVER_COMMAND(server_dma_map)
 {
     uint32_t known = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
     int ret;
@@ -137,7 +142,7 @@ static int server_dma_map(struct pci_func *func, struct server_msg *msg)
     if ((msg->fd_num > 1) || (msg->map.flags & ~known)) {
         return -EINVAL;
     }
-    ret = pci_guest_map(&func->guest, msg->map.iova, msg->map.size,
+    ret = pci_guest_map(&server->func->guest, msg->map.iova, msg->map.size,
                         (msg->fd_num > 0) ? msg->fds[0] : -1, msg->map.offset,
                         msg->map.flags & VFIO_DMA_MAP_FLAG_WRITE);
     if ((ret == 0) && (msg->fd_num > 0)) { /* of memory: close() waits not */
@@ -147,20 +152,21 @@ static int server_dma_map(struct pci_func *func, struct server_msg *msg)
     return ret;
 }
 
-static int server_dma_unmap(struct pci_func *func, struct server_msg *msg)
+SERVER_COMMAND(server_dma_unmap)
 {
     int ret = 0;
 
     if (msg->unmap.flags & VFIO_DMA_UNMAP_FLAG_ALL) {
-        pci_guest_clear(&func->guest);
+        pci_guest_clear(&server->func->guest);
     } else {
-        ret = pci_guest_unmap(&func->guest, msg->unmap.iova, msg->unmap.size);
+        ret = pci_guest_unmap(&server->func->guest, msg->unmap.iova,
+                              msg->unmap.size);
     }
     msg->length = sizeof(msg->unmap);
     return ret;
 }
 
-static int server_info(struct server_msg *msg)
+SERVER_COMMAND(server_info)
 {
     msg->info = (struct vfio_device_info){
         .argsz       = sizeof(struct vfio_device_info),
@@ -180,7 +186,7 @@ static const uint64_t server_sizes[VFIO_PCI_NUM_REGIONS] = {
     [VFIO_PCI_CONFIG_REGION_INDEX] = PCI_CONFIG_BYTES,
 };
 
-static int server_region_info(struct pci_func *func, struct server_msg *msg)
+SERVER_COMMAND(server_region_info)
 {
     uint32_t index = msg->region.index;
 
@@ -197,13 +203,13 @@ static int server_region_info(struct pci_func *func, struct server_msg *msg)
     };
     if (index == VFIO_PCI_BAR2_REGION_INDEX) {
         msg->region.flags |= VFIO_REGION_INFO_FLAG_MMAP;
-        msg->send_fd       = func->llq_fd;
+        msg->send_fd       = server->func->llq_fd;
     }
     msg->length = sizeof(msg->region);
     return 0;
 }
 
-static int server_irq_info(struct server_msg *msg)
+SERVER_COMMAND(server_irq_info)
 {
     uint32_t index = msg->irq.index;
 
@@ -221,7 +227,7 @@ static int server_irq_info(struct server_msg *msg)
     return 0;
 }
 
-static int server_set_irqs(struct pci_func *func, struct server_msg *msg)
+SERVER_COMMAND(server_set_irqs)
 {
     uint32_t start = msg->irqs.start, count = msg->irqs.count;
 
@@ -236,14 +242,14 @@ static int server_set_irqs(struct pci_func *func, struct server_msg *msg)
         return -EINVAL;
     }
     if (count == 0) {
-        pci_event_clear(func);
+        pci_event_clear(server->func);
         return 0;
     }
     if (!(msg->irqs.flags & VFIO_IRQ_SET_DATA_EVENTFD)) {
         return 0; /* masks: the machine has them */
     }
     if (((msg->fd_num > 0) && (msg->fd_num != count)) ||
-        (pci_event_attach(func, start, count,
+        (pci_event_attach(server->func, start, count,
                           (msg->fd_num > 0) ? msg->fds : NULL) != 0)) {
         return -EINVAL;
     }
@@ -263,7 +269,7 @@ static int server_is_inside(const struct server_msg *msg)
            (msg->access.count <= size - msg->access.offset);
 }
 
-static int server_read(struct pci_server *server, struct server_msg *msg)
+SERVER_COMMAND(server_read)
 {
     uint64_t offset = msg->access.offset;
     uint32_t count  = msg->access.count, value;
@@ -285,7 +291,7 @@ static int server_read(struct pci_server *server, struct server_msg *msg)
     return 0;
 }
 
-static int server_write(struct pci_server *server, struct server_msg *msg)
+SERVER_COMMAND(server_write)
 {
     uint32_t count = msg->access.count, value = 0;
 
@@ -311,66 +317,46 @@ static int server_write(struct pci_server *server, struct server_msg *msg)
     return 0;
 }
 
-/* The least body of each command */
-static uint32_t server_least(uint16_t command)
+SERVER_COMMAND(server_reset)
 {
-    switch (command) {
-    case SERVER_VERSION:
-        return sizeof(struct server_version);
-    case SERVER_DMA_MAP:
-        return sizeof(struct server_dma_map);
-    case SERVER_DMA_UNMAP:
-        return sizeof(struct server_dma_unmap);
-    case SERVER_REGION_INFO:
-        return sizeof(struct vfio_region_info);
-    case SERVER_IRQ_INFO:
-        return sizeof(struct vfio_irq_info);
-    case SERVER_SET_IRQS:
-        return sizeof(struct server_irqs);
-    case SERVER_READ:
-    case SERVER_WRITE:
-        return sizeof(struct server_access);
-    default:
-        return 0;
-    }
+    msg->length = 0;
+    pci_func_reset(server->func);
+    pci_bars_config_init(server->func, server->config);
+    return 0;
 }
+
+static const struct {
+    int    (*run)(struct pci_server *server, struct server_msg *msg);
+    uint32_t least;     /* bytes of the body */
+    int      takes_fds;
+} server_commands[] = {
+    [SERVER_VERSION]     = { server_version, sizeof(struct server_version), 0 },
+    [SERVER_DMA_MAP]     = { server_dma_map, sizeof(struct server_dma_map), 1 },
+    [SERVER_DMA_UNMAP]   = { server_dma_unmap,
+                             sizeof(struct server_dma_unmap), 0 },
+    [SERVER_INFO]        = { server_info, 0, 0 },
+    [SERVER_REGION_INFO] = { server_region_info,
+                             sizeof(struct vfio_region_info), 0 },
+    [SERVER_IRQ_INFO]    = { server_irq_info, sizeof(struct vfio_irq_info), 0 },
+    [SERVER_SET_IRQS]    = { server_set_irqs, sizeof(struct server_irqs), 1 },
+    [SERVER_READ]        = { server_read, sizeof(struct server_access), 0 },
+    [SERVER_WRITE]       = { server_write, sizeof(struct server_access), 0 },
+    [SERVER_RESET]       = { server_reset, 0, 0 },
+};
 
 static int server_handle(struct pci_server *server, struct server_msg *msg)
 {
-    if ((msg->length < server_least(msg->head.command)) ||
+    /* 0 is no command */
+    unsigned command = (msg->head.command <= SERVER_RESET) ?
+                       msg->head.command : 0;
+
+    if ((msg->length < server_commands[command].least) ||
         (msg->head.flags & SERVER_TYPE) ||
-        ((msg->fd_num > 0) && (msg->head.command != SERVER_DMA_MAP) &&
-         (msg->head.command != SERVER_SET_IRQS))) {
+        ((msg->fd_num > 0) && !server_commands[command].takes_fds)) {
         return -EINVAL;
     }
-
-    switch (msg->head.command) {
-    case SERVER_VERSION:
-        return server_version(msg);
-    case SERVER_DMA_MAP:
-        return server_dma_map(server->func, msg);
-    case SERVER_DMA_UNMAP:
-        return server_dma_unmap(server->func, msg);
-    case SERVER_INFO:
-        return server_info(msg);
-    case SERVER_REGION_INFO:
-        return server_region_info(server->func, msg);
-    case SERVER_IRQ_INFO:
-        return server_irq_info(msg);
-    case SERVER_SET_IRQS:
-        return server_set_irqs(server->func, msg);
-    case SERVER_READ:
-        return server_read(server, msg);
-    case SERVER_WRITE:
-        return server_write(server, msg);
-    case SERVER_RESET:
-        msg->length = 0;
-        pci_func_reset(server->func);
-        pci_bars_config_init(server->func, server->config);
-        return 0;
-    default:
-        return -EOPNOTSUPP;
-    }
+    return (server_commands[command].run == NULL) ? -EOPNOTSUPP :
+           server_commands[command].run(server, msg);
 }
 
 static void server_accept(struct pci_server *server)
