@@ -29,7 +29,7 @@ build() {
         # names that no file of the core has
         find "$source"/src/efasim/engine -name '*.c' \
             -printf '-std=gnu11 %p engine-%f.pci.o\n'
-        find "$source"/src/efasim/pci "$source"/src/efasim/fabric/clock.c \
+        find "$source"/src/efasim/pci \
             "$source"/test/fuzz/fuzz_pci_guest.c -name '*.c' \
             ! -name main.c ! -name server.c -printf '-std=gnu11 %p %f.pci.o\n'
         find "$source"/test/fuzz "$source"/test/driver -name '*.cc' \

@@ -37,13 +37,11 @@ efasim_engine_sources = \
 	src/efasim/engine/wq.h
 
 efasim_fabric_sources = \
-	src/efasim/fabric/clock.c src/efasim/fabric/clock.h \
+	src/efasim/fabric/clock.h \
 	src/efasim/fabric/env.c src/efasim/fabric/env.h \
 	src/efasim/fabric/fabric.c src/efasim/fabric/fabric.h \
 	src/efasim/fabric/folder.c src/efasim/fabric/folder.h \
-	src/efasim/fabric/namesake.c src/efasim/fabric/namesake.h \
 	src/efasim/fabric/host.c src/efasim/fabric/host.h \
-	src/efasim/fabric/lock.c src/efasim/fabric/lock.h \
 	src/efasim/fabric/plan_file.c src/efasim/fabric/plan_file.h \
 	src/efasim/fabric/process.c src/efasim/fabric/process.h \
 	src/efasim/fabric/slot.c src/efasim/fabric/slot.h \
@@ -115,11 +113,9 @@ bin_efapci_DEPENDENCIES = $(bin_efapci_LDADD)
 dist_man_MANS += src/efasim/efasim.1 src/efasim/efapci.1
 bin_PROGRAMS += bin/efasim
 bin_efasim_SOURCES = $(command_sources) \
-	src/efasim/cli/cli.c src/efasim/cli/cli.h \
-	src/efasim/cli/join.c src/efasim/cli/main.c src/efasim/cli/program.c \
-	src/efasim/cli/rows.c src/efasim/cli/rows.h \
-	src/efasim/cli/run.c src/efasim/cli/stat.c src/efasim/cli/table.c \
-	src/efasim/cli/unknown.c
+	src/efasim/cli/cli.h src/efasim/cli/join.c src/efasim/cli/main.c \
+	src/efasim/cli/program.c src/efasim/cli/rows.c src/efasim/cli/rows.h \
+	src/efasim/cli/run.c src/efasim/cli/stat.c
 bin_efasim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSIMDIR='"$(simdir)"'
 bin_efasim_CFLAGS = $(BASE_CFLAGS)
 bin_efasim_LDFLAGS =

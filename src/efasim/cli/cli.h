@@ -38,9 +38,7 @@ int cli_program_failed(const char *name, int err);
 /* Name of the fabric from --fabric or EFASIM_FABRIC; NULL after an error. */
 const char *cli_fabric_name(const char *option);
 
-/* All counters of a fabric as lines of NAME=VALUE; or as a table, of what
- * moved. */
+/* All counters of a fabric as lines of NAME=VALUE. */
 void cli_stat_print(const struct fabric *fabric, FILE *out);
-void cli_stat_table(const struct fabric *fabric, FILE *out);
 
 #endif

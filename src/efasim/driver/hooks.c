@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 /*
  * The functions of libefa that were hooked last, for a forked child that goes
@@ -43,14 +42,6 @@ enum {
     HOOK_PAUSE_NS  = 100 * 1000 * 1000, /* none for so long */
 };
 
-static uint64_t hook_cpu_time(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 /* The success of a thread's yields. */
 struct hook_yields {
     unsigned own;       /* in a row that only let our own threads run */
@@ -76,9 +67,9 @@ static void hook_yield(struct hook_yields *yields)
         return;
     }
 
-    cpu_time = hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+    cpu_time = fabric_clock_of(CLOCK_PROCESS_CPUTIME_ID);
     sched_yield();
-    cpu_time = hook_cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
+    cpu_time = fabric_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_time;
     end      = fabric_clock();
     if (cpu_time <= HOOK_RAN_NS) {
         yields->own = (end - start > HOOK_RAN_NS) ? 0 : yields->own;
@@ -306,9 +297,9 @@ static int hook_post_error(struct drv_dev *dev)
 /* The program's CPU is this slow: while it posts the device does nothing. */
 static void hook_burn(uint64_t ns)
 {
-    uint64_t end = hook_cpu_time(CLOCK_THREAD_CPUTIME_ID) + ns;
+    uint64_t end = fabric_clock_of(CLOCK_THREAD_CPUTIME_ID) + ns;
 
-    while (hook_cpu_time(CLOCK_THREAD_CPUTIME_ID) < end) {
+    while (fabric_clock_of(CLOCK_THREAD_CPUTIME_ID) < end) {
     }
 }
 

@@ -12,6 +12,7 @@
 #include "preload.h"
 #include "state.h"
 
+#include "efasim/fabric/clock.h"
 #include "efasim/fabric/process.h"
 
 #include <fcntl.h>
@@ -72,10 +73,7 @@ static void standby_nap(unsigned usec)
  * and does as soon as it is no more. */
 static uint64_t standby_owner_ns(void)
 {
-    struct timespec time = { 0 };
-
-    clock_gettime(standby.clock, &time);
-    return time.tv_sec * 1000000000ull + time.tv_nsec;
+    return fabric_clock_of(standby.clock);
 }
 
 /* A debugger's breakpoint, which is in our code as well: until it is out. It

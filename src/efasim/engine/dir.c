@@ -50,7 +50,7 @@ const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
 
 _Static_assert((DIR_LAYOUT == 18) && (DIR_COUNTERS == 27),
                "a counter more or less: raise DIR_LAYOUT; its name above, its "
-               "place in cli/table.c; pci/feature.c where the device has it");
+               "place in cli/stat.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");
 
 uint64_t dir_counter(const struct dir *dir, unsigned nic,

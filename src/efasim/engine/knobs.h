@@ -122,7 +122,7 @@ enum sim_knob_scope {
     SIM_SCOPE_HOST,    /* of the host: all its programs share it */
 };
 
-/* Parts of the help (cli/help.c has their titles). */
+/* Parts of the help (cli/rows.c has their titles). */
 enum sim_knob_group {
     SIM_GROUP_HOST,
     SIM_GROUP_NETWORK,

@@ -126,20 +126,16 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
     int folder             = fabric_folder_open(env->fabric->path);
     struct ring *ring      = NULL;
     char name[ENV_RING_NAME], line[256];
-    int err;
 
     env->fabric->has_rings = 1;
     env_ring_name(env->fabric->owner, owner, name);
     if ((folder >= 0) && (fabric_process_check_size(sizeof(*ring)) == 0)) {
         ring = env_ring_create(folder, name);
     }
-    err = errno;
-    if (folder >= 0) {
-        close(folder);
-    }
+    fabric_fd_close(folder);
     if (ring == NULL) {
         snprintf(line, sizeof(line), "no packet ring to another process: %s%s",
-                 strerror(err), fabric_process_advice(err));
+                 strerror(errno), fabric_process_advice(errno));
         fabric_env_ops.log(env, line);
     }
     return ring;

@@ -2,7 +2,6 @@
 #include "fabric.h"
 #include "clock.h"
 #include "folder.h"
-#include "lock.h"
 #include "process.h"
 #include "slot.h"
 
@@ -12,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
         }
     }
 
-    fabric_unlock(lock);
+    fabric_fd_close(lock);
     return ret;
 }
 
@@ -140,8 +140,8 @@ void fabric_take_back(struct fabric *fabric)
 
     if (lock >= 0) {
         fabric_reap(fabric);
-        fabric_unlock(lock);
     }
+    fabric_fd_close(lock);
 }
 
 /* With the lock held, which is `folder`. */
@@ -230,7 +230,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
 
     ret = fabric_open_locked(fabric, lock, flags, host);
     err = errno;
-    fabric_unlock(lock);
+    fabric_fd_close(lock);
     if (ret != 0) {
         fabric_forget(fabric);
         errno = err;
@@ -305,12 +305,10 @@ void fabric_leave(struct fabric *fabric, int is_last)
         (slot->pid == getpid())) {
         fabric_slot_free(fabric, slot);
     }
-    if (lock >= 0) {
-        if (is_last && (fabric_reap(fabric) == 0)) {
-            fabric_remove(fabric, lock);
-        }
-        fabric_unlock(lock);
+    if ((lock >= 0) && is_last && (fabric_reap(fabric) == 0)) {
+        fabric_remove(fabric, lock);
     }
+    fabric_fd_close(lock);
     fabric->slot = -1;
 }
 
@@ -385,7 +383,7 @@ static int fabric_clean_one(const char *path, unsigned *removed,
         ++*live;
     }
 
-    fabric_unlock(lock);
+    fabric_fd_close(lock);
     return 0;
 }
 
@@ -438,4 +436,40 @@ int fabric_counter(const struct fabric *fabric, unsigned nic,
     }
 
     return -1;
+}
+
+/* Nonzero if the folder `entry` of `root` is such a fabric. Anybody may make a
+ * folder there: it counts only as its owner's. A file system of his that is
+ * mounted there, and may never answer, is not asked. */
+static int fabric_is_namesake(int root, const char *entry, const char *name,
+                              unsigned *uid)
+{
+    unsigned layout;
+    struct statx st;
+    int length = 0;
+
+    return (sscanf(entry, "efasim%u-%u-%n", &layout, uid, &length) == 2) &&
+           (length > 0) && !strcmp(entry + length, name) &&
+           (*uid != (unsigned)geteuid()) &&
+           fabric_folder_look(root, entry, &st) &&
+           S_ISDIR(st.stx_mode) && (st.stx_uid == *uid);
+}
+
+int fabric_namesake(const char *name, unsigned *uid)
+{
+    char path[FABRIC_PATH_MAX];
+    struct dirent *entry;
+    int found = 0;
+    DIR *dir;
+
+    fabric_path(name, path);
+    *strrchr(path, '/') = '\0';
+    dir                 = opendir(path);
+    while ((dir != NULL) && !found && ((entry = readdir(dir)) != NULL)) {
+        found = fabric_is_namesake(dirfd(dir), entry->d_name, name, uid);
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return found;
 }

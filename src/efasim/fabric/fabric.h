@@ -117,6 +117,10 @@ int fabric_clean(const char *path, unsigned *removed, unsigned *live);
  * held. */
 int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner);
 
+/* Nonzero if another user has a fabric of this name, or had one whose programs
+ * were killed (only its owner can tell); then *uid is that user. */
+int fabric_namesake(const char *name, unsigned *uid);
+
 /* One counter of a NIC; for hw_counters files. -1: no such counter. */
 int fabric_counter(const struct fabric *fabric, unsigned nic,
                    const char *name, uint64_t *value);

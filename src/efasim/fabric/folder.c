@@ -8,6 +8,7 @@
 #include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -95,18 +96,23 @@ const char *fabric_folder_say(const char *path)
     return line;
 }
 
+void fabric_fd_close(int fd)
+{
+    int err = errno;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = err;
+}
+
 int fabric_folder_file(const char *path, const char *name, int flags)
 {
     int folder = fabric_folder_open(path);
-    int fd, err;
+    int fd     = (folder < 0) ? -1 :
+                 openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (folder < 0) {
-        return -1;
-    }
-    fd  = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
-    err = errno;
-    close(folder);
-    errno = err;
+    fabric_fd_close(folder);
     return fd;
 }
 
@@ -153,5 +159,39 @@ void fabric_folder_empty(int folder, const char *prefix)
         closedir(dir);
     } else if (again >= 0) {
         close(again);
+    }
+}
+
+/* The folder may be removed while we wait: then the one that we locked is no
+ * longer the one with that name. */
+static int folder_is_current(int fd, const char *path)
+{
+    struct stat mine, named;
+
+    return (fstat(fd, &mine) == 0) && (lstat(path, &named) == 0) &&
+           (mine.st_ino == named.st_ino) && (mine.st_dev == named.st_dev);
+}
+
+int fabric_lock(const char *path, int wait)
+{
+    int fd, ret;
+
+    for (;;) {
+        fd = fabric_folder_open(path);
+        if (fd < 0) {
+            return -1;
+        }
+
+        do {
+            ret = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+        } while ((ret != 0) && (errno == EINTR));
+        if (ret != 0) {
+            fabric_fd_close(fd);
+            return -1;
+        }
+        if (folder_is_current(fd, path)) {
+            return fd;
+        }
+        close(fd);
     }
 }

@@ -17,6 +17,15 @@ int fabric_folder_open(const char *path);
  * thread's next call. */
 const char *fabric_folder_say(const char *path);
 
+/* Take the fabric's lock: flock() on its folder. The kernel drops it when the
+ * holder ends, however it ends. The folder's descriptor, whose close gives the
+ * lock back, or -1 with errno as of fabric_folder_open(). With `wait` 0:
+ * EWOULDBLOCK when somebody holds it. */
+int fabric_lock(const char *path, int wait);
+
+/* Close a descriptor; -1: there is none. errno stays. */
+void fabric_fd_close(int fd);
+
 /* A file in the folder at `path`, with the flags of open(); -1 with errno. */
 int fabric_folder_file(const char *path, const char *name, int flags);
 

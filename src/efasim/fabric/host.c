@@ -10,7 +10,7 @@
  * that of any live process of their node.
  */
 #include "host.h"
-#include "lock.h"
+#include "folder.h"
 #include "process.h"
 
 #include <errno.h>
@@ -61,9 +61,7 @@ static int host_write(const char *file, const char *text)
     int ret     = ((fd >= 0) && (write(fd, text, size) == (ssize_t)size)) ?
                   0 : -1;
 
-    if (fd >= 0) {
-        close(fd);
-    }
+    fabric_fd_close(fd);
     return ret;
 }
 
@@ -230,8 +228,6 @@ int fabric_host_enter(struct fabric *fabric, unsigned host, char *err,
                  "kernel.apparmor_restrict_unprivileged_userns=0)",
                  host, strerror(errno));
     }
-    if (lock >= 0) {
-        fabric_unlock(lock);
-    }
+    fabric_fd_close(lock);
     return ret;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places of processes in a fabric's directory. */
 #include "slot.h"
-#include "lock.h"
+#include "folder.h"
 #include "process.h"
 
 #include <errno.h>
@@ -76,9 +76,7 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
     if (atomic_load(&slot->owner) == owner) {
         fabric_slot_free(fabric, slot);
     }
-    if (lock >= 0) {
-        fabric_unlock(lock);
-    }
+    fabric_fd_close(lock);
     return 0;
 }
 

@@ -8,7 +8,6 @@
  */
 #include "sysfs.h"
 #include "folder.h"
-#include "lock.h"
 
 #include "efasim/engine/profile.h"
 
@@ -441,15 +440,9 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
     int root = (lock < 0) ? -1 : sysfs_root(lock, host);
     int ret  = (root < 0) ? -1 :
                sysfs_create_locked(fabric, root, host, profile, devices);
-    int err  = errno;
 
-    if (root >= 0) {
-        close(root);
-    }
-    if (lock >= 0) {
-        fabric_unlock(lock);
-    }
-    errno = err;
+    fabric_fd_close(root);
+    fabric_fd_close(lock);
     return ret;
 }
 
@@ -527,14 +520,8 @@ int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
     int root         = (folder < 0) ? -1 : sysfs_root(folder, host);
     int ret          = (root < 0) ? -1 :
                        sysfs_gpus(root, devices, gpus, peer_memory);
-    int err          = errno;
 
-    if (root >= 0) {
-        close(root);
-    }
-    if (folder >= 0) {
-        close(folder);
-    }
-    errno = err;
+    fabric_fd_close(root);
+    fabric_fd_close(folder);
     return ret;
 }
