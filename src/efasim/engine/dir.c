@@ -4,53 +4,17 @@
 #include <string.h>
 
 const char *const dir_counter_names[DIR_COUNTERS] = {
-    [DIR_TX_PKTS]               = "tx_pkts",
-    [DIR_TX_BYTES]              = "tx_bytes",
-    [DIR_RX_PKTS]               = "rx_pkts",
-    [DIR_RX_BYTES]              = "rx_bytes",
-    [DIR_RDMA_READ_WRS]         = "rdma_read_wrs",
-    [DIR_RDMA_READ_BYTES]       = "rdma_read_bytes",
-    [DIR_RDMA_READ_RESP_BYTES]  = "rdma_read_resp_bytes",
-    [DIR_RDMA_READ_WR_ERR]      = "rdma_read_wr_err",
-    [DIR_RDMA_WRITE_WRS]        = "rdma_write_wrs",
-    [DIR_RDMA_WRITE_BYTES]      = "rdma_write_bytes",
-    [DIR_RDMA_WRITE_RECV_BYTES] = "rdma_write_recv_bytes",
-    [DIR_RDMA_WRITE_WR_ERR]     = "rdma_write_wr_err",
-    [DIR_SEND_WRS]              = "send_wrs",
-    [DIR_SEND_BYTES]            = "send_bytes",
-    [DIR_RECV_WRS]              = "recv_wrs",
-    [DIR_RECV_BYTES]            = "recv_bytes",
-    [DIR_UNRESPONSIVE]          = "unresponsive_remote_events",
-    [DIR_RETRANS_PKTS]          = "retrans_pkts",
-    [DIR_RETRANS_BYTES]         = "retrans_bytes",
-    [DIR_RETRANS_TIMEOUTS]      = "retrans_timeout_events",
-    [DIR_IMPAIRED]              = "impaired_remote_conn_events",
-    [DIR_RX_DROPS]              = "rx_drops",
-    [DIR_RNR]                   = "rnr",
-    [DIR_CQ_OVERRUNS]           = "cq_overruns",
-    [DIR_LOST]                  = "lost_pkts",
-    [DIR_DUPLICATED]            = "duplicated_pkts",
-    [DIR_DOORBELLS]             = "doorbells",
+    DIR_PORT_LIST(DIR_NAME)
+    DIR_OWN_LIST(DIR_NAME)
 };
 
 const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS] = {
-    [DIR_SUBMITTED_CMDS]     = "submitted_cmds",
-    [DIR_COMPLETED_CMDS]     = "completed_cmds",
-    [DIR_CMDS_ERR]           = "cmds_err",
-    [DIR_NO_COMPLETION_CMDS] = "no_completion_cmds",
-    [DIR_KEEP_ALIVE_RCVD]    = "keep_alive_rcvd",
-    [DIR_ALLOC_PD_ERR]       = "alloc_pd_err",
-    [DIR_CREATE_QP_ERR]      = "create_qp_err",
-    [DIR_CREATE_CQ_ERR]      = "create_cq_err",
-    [DIR_REG_MR_ERR]         = "reg_mr_err",
-    [DIR_CREATE_AH_ERR]      = "create_ah_err",
-    [DIR_ALLOC_UCONTEXT_ERR] = "alloc_ucontext_err",
-    [DIR_MMAP_ERR]           = "mmap_err",
+    DIR_DRIVER_LIST(DIR_NAME)
 };
 
 _Static_assert((DIR_LAYOUT == 18) && (DIR_COUNTERS == 27),
-               "a counter more or less: raise DIR_LAYOUT; its name above, its "
-               "place in cli/stat.c; pci/feature.c where the device has it");
+               "a counter more or less: raise DIR_LAYOUT; its place in "
+               "cli/stat.c; pci/feature.c where the device has it");
 _Static_assert(SIM_NICS == 256, "ring_pkt.src_nic: any number is a NIC's");
 
 uint64_t dir_counter(const struct dir *dir, unsigned nic,

@@ -24,58 +24,74 @@
 #define DIR_LAYOUT 18
 #define DIR_MAGIC  (0x53414645ull | ((uint64_t)DIR_LAYOUT << 32)) /* "EFAS" */
 
+/* Counters of a device, and their names as `efasim stat` spells them: those of
+ * the driver. UNRESPONSIVE: requests that ended with status 13 or 15. RETRANS_:
+ * packets (SRD) sent again, their payload, and the times that a request's were,
+ * after a time-out. IMPAIRED: devices that ceased to be reached. */
+#define DIR_PORT_LIST(_) \
+    _(TX_PKTS, "tx_pkts") \
+    _(TX_BYTES, "tx_bytes") \
+    _(RX_PKTS, "rx_pkts") \
+    _(RX_BYTES, "rx_bytes") \
+    _(RDMA_READ_WRS, "rdma_read_wrs") \
+    _(RDMA_READ_BYTES, "rdma_read_bytes") \
+    _(RDMA_READ_RESP_BYTES, "rdma_read_resp_bytes") \
+    _(RDMA_READ_WR_ERR, "rdma_read_wr_err") \
+    _(RDMA_WRITE_WRS, "rdma_write_wrs") \
+    _(RDMA_WRITE_BYTES, "rdma_write_bytes") \
+    _(RDMA_WRITE_RECV_BYTES, "rdma_write_recv_bytes") \
+    _(RDMA_WRITE_WR_ERR, "rdma_write_wr_err") \
+    _(SEND_WRS, "send_wrs") \
+    _(SEND_BYTES, "send_bytes") \
+    _(RECV_WRS, "recv_wrs") \
+    _(RECV_BYTES, "recv_bytes") \
+    _(UNRESPONSIVE, "unresponsive_remote_events") \
+    _(RETRANS_PKTS, "retrans_pkts") \
+    _(RETRANS_BYTES, "retrans_bytes") \
+    _(RETRANS_TIMEOUTS, "retrans_timeout_events") \
+    _(IMPAIRED, "impaired_remote_conn_events") \
+    _(RX_DROPS, "rx_drops")
+
+/* Likewise, of the emulated device alone */
+#define DIR_OWN_LIST(_) \
+    _(RNR, "rnr")                 /* receiver-not-ready answers sent */ \
+    _(CQ_OVERRUNS, "cq_overruns") /* completions for a full queue */ \
+    _(LOST, "lost_pkts")          /* datagrams that went nowhere */ \
+    _(DUPLICATED, "duplicated_pkts") /* datagrams sent twice on purpose */ \
+    _(DOORBELLS, "doorbells")     /* looks that found requests announced */
+
+/* Counters of commands, which the driver has in the device's own hw_counters.
+ * NO_COMPLETION_CMDS, KEEP_ALIVE_RCVD and MMAP_ERR stay 0 here. */
+#define DIR_DRIVER_LIST(_) \
+    _(SUBMITTED_CMDS, "submitted_cmds") \
+    _(COMPLETED_CMDS, "completed_cmds") \
+    _(CMDS_ERR, "cmds_err") \
+    _(NO_COMPLETION_CMDS, "no_completion_cmds") \
+    _(KEEP_ALIVE_RCVD, "keep_alive_rcvd") \
+    _(ALLOC_PD_ERR, "alloc_pd_err") \
+    _(CREATE_QP_ERR, "create_qp_err") \
+    _(CREATE_CQ_ERR, "create_cq_err") \
+    _(REG_MR_ERR, "reg_mr_err") \
+    _(CREATE_AH_ERR, "create_ah_err") \
+    _(ALLOC_UCONTEXT_ERR, "alloc_ucontext_err") \
+    _(MMAP_ERR, "mmap_err")
+
+#define DIR_NUMBER(_number, _name) DIR_##_number,
+#define DIR_NAME(_number, _name)   _name,
+
 enum dir_counter {
-    DIR_TX_PKTS,
-    DIR_TX_BYTES,
-    DIR_RX_PKTS,
-    DIR_RX_BYTES,
-    DIR_RDMA_READ_WRS,
-    DIR_RDMA_READ_BYTES,
-    DIR_RDMA_READ_RESP_BYTES,
-    DIR_RDMA_READ_WR_ERR,
-    DIR_RDMA_WRITE_WRS,
-    DIR_RDMA_WRITE_BYTES,
-    DIR_RDMA_WRITE_RECV_BYTES,
-    DIR_RDMA_WRITE_WR_ERR,
-    DIR_SEND_WRS,
-    DIR_SEND_BYTES,
-    DIR_RECV_WRS,
-    DIR_RECV_BYTES,
-    DIR_UNRESPONSIVE,     /* requests that ended with status 13 or 15 */
-    DIR_RETRANS_PKTS,     /* packets (SRD) sent again, and their payload */
-    DIR_RETRANS_BYTES,
-    DIR_RETRANS_TIMEOUTS, /* times that a request's were, after a time-out */
-    DIR_IMPAIRED,         /* devices that ceased to be reached */
-    DIR_RX_DROPS,
-    DIR_PORT_COUNTERS,    /* so many has the driver; the rest are ours */
-    DIR_RNR = DIR_PORT_COUNTERS, /* receiver-not-ready answers sent */
-    DIR_CQ_OVERRUNS,      /* completions that found their queue full */
-    DIR_LOST,             /* datagrams that went nowhere */
-    DIR_DUPLICATED,       /* datagrams sent twice on purpose */
-    DIR_DOORBELLS,        /* looks that found requests announced */
-    DIR_COUNTERS
+    DIR_PORT_LIST(DIR_NUMBER)
+    DIR_OWN_LIST(DIR_NUMBER)
+    DIR_COUNTERS,
+    DIR_PORT_COUNTERS = DIR_RNR
 };
 
-/* Names as `efasim stat` spells them, and /sys those of the driver. */
-extern const char *const dir_counter_names[DIR_COUNTERS];
-
-/* Counters of commands, which the driver has in the device's own hw_counters */
 enum dir_driver_counter {
-    DIR_SUBMITTED_CMDS,
-    DIR_COMPLETED_CMDS,
-    DIR_CMDS_ERR,
-    DIR_NO_COMPLETION_CMDS, /* this one, the next, and mmap's: never here */
-    DIR_KEEP_ALIVE_RCVD,
-    DIR_ALLOC_PD_ERR,
-    DIR_CREATE_QP_ERR,
-    DIR_CREATE_CQ_ERR,
-    DIR_REG_MR_ERR,
-    DIR_CREATE_AH_ERR,
-    DIR_ALLOC_UCONTEXT_ERR,
-    DIR_MMAP_ERR,
+    DIR_DRIVER_LIST(DIR_NUMBER)
     DIR_DRIVER_COUNTERS
 };
 
+extern const char *const dir_counter_names[DIR_COUNTERS];
 extern const char *const dir_driver_counter_names[DIR_DRIVER_COUNTERS];
 
 enum dir_slot_state {

@@ -132,13 +132,7 @@ static const char *knob_parse_inject(const char *text,
     unsigned op;
     char *end;
 
-    for (op = 0; op < SIM_INJECT_OPS; ++op) {
-        if ((strlen(knob_ops[op]) == length) &&
-            !strncmp(text, knob_ops[op], length)) {
-            break;
-        }
-    }
-
+    op             = sim_named_find(knob_ops, SIM_INJECT_OPS, text, length);
     inject->count  = 1;
     inject->skip   = 0;
     inject->chance = 0;
@@ -215,10 +209,9 @@ static int knob_errno(const char *value)
     return -1;
 }
 
-static int knob_set_errno(uint64_t *field, const char *value)
+/* A number that a name stood for; -1: it was none. */
+static int knob_set_number(uint64_t *field, int number)
 {
-    int number = knob_errno(value);
-
     if (number < 0) {
         return -1;
     }
@@ -287,35 +280,6 @@ static int knob_set_fail(struct sim_knobs *knobs, const char *value)
     return 0;
 }
 
-static int knob_set_device(uint64_t *field, const char *value)
-{
-    unsigned number = sim_profile_find(value);
-
-    if (number == 0) {
-        return -1;
-    }
-
-    *field = number;
-    return 0;
-}
-
-/* Append "a, b or c" to a text. The names are the first members of structures
- * so many bytes apart. */
-static void knob_join(char *buf, size_t size, const void *names, size_t stride,
-                      unsigned num)
-{
-    const char *name;
-    size_t at;
-    unsigned i;
-
-    for (i = 0; i < num; ++i) {
-        at = strlen(buf);
-        memcpy(&name, (const char*)names + i * stride, sizeof(name));
-        snprintf(buf + at, size - at, "%s%s", name,
-                 (i + 2 < num) ? ", " : (i + 2 == num) ? " or " : "");
-    }
-}
-
 static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
 {
     size_t at;
@@ -336,24 +300,25 @@ static void knob_allowed(const struct sim_knob *knob, char *buf, size_t size)
     case SIM_KNOB_INJECT:
         snprintf(buf, size, "OP:STATUS[:COUNT[:SKIP]] or OP:STATUS:0.1 with "
                  "OP ");
-        knob_join(buf, size, knob_ops, sizeof(knob_ops[0]), SIM_INJECT_OPS);
+        sim_named_join(buf, size, knob_ops, sizeof(knob_ops[0]),
+                       SIM_INJECT_OPS);
         at = strlen(buf);
         snprintf(buf + at, size - at, " and STATUS 0 to 255, at most %d, "
                  "separated by commas", SIM_INJECT_MAX);
         break;
     case SIM_KNOB_ERRNO:
-        knob_join(buf, size, knob_errnos, sizeof(knob_errnos[0]),
-                  KNOB_ERRNOS);
+        sim_named_join(buf, size, knob_errnos, sizeof(knob_errnos[0]),
+                       KNOB_ERRNOS);
         break;
     case SIM_KNOB_FAIL:
         snprintf(buf, size, "NAME:N[:ERRNO], at most %d, separated by commas; "
                  "NAME is ", SIM_FAIL_MAX);
-        knob_join(buf, size, sim_command_names, sizeof(sim_command_names[0]),
-                  KNOB_COMMANDS);
+        sim_named_join(buf, size, sim_command_names,
+                       sizeof(sim_command_names[0]), KNOB_COMMANDS);
         break;
     case SIM_KNOB_DEVICE:
-        knob_join(buf, size, sim_profile_get(1), sizeof(struct sim_profile),
-                  SIM_PROFILES);
+        sim_named_join(buf, size, sim_profile_get(1),
+                       sizeof(struct sim_profile), SIM_PROFILES);
         break;
     case SIM_KNOB_ACCEPT:
     case SIM_KNOB_ANSWER:
@@ -383,13 +348,14 @@ int sim_knob_set(struct sim_knobs *knobs, const struct sim_knob *knob,
         ret = knob_set_inject(knobs, value);
         break;
     case SIM_KNOB_ERRNO:
-        ret = knob_set_errno(field, value);
+        ret = knob_set_number(field, knob_errno(value));
         break;
     case SIM_KNOB_FAIL:
         ret = knob_set_fail(knobs, value);
         break;
     case SIM_KNOB_DEVICE:
-        ret = knob_set_device(field, value);
+        ret = knob_set_number(field, sim_profile_find(value) ?
+                                     (int)sim_profile_find(value) : -1);
         break;
     case SIM_KNOB_ACCEPT:
     case SIM_KNOB_ANSWER:

@@ -41,41 +41,43 @@ struct sim_fail {
 };
 
 /* Limits that a device may keep lower than it reports; 0: as it reports. */
-enum sim_accept {
-    SIM_ACCEPT_SEND_QUEUE,
-    SIM_ACCEPT_RECEIVE_QUEUE,
-    SIM_ACCEPT_SEND_SGE,
-    SIM_ACCEPT_RECEIVE_SGE,
-    SIM_ACCEPT_INLINE,
-    SIM_ACCEPT_MESSAGE,      /* bytes */
-    SIM_ACCEPT_READ,         /* bytes */
-    SIM_ACCEPT_HANDLES,
-    SIM_ACCEPT_QUEUE_PAIRS,
-    SIM_ACCEPT_REGISTRATION, /* bytes */
-    SIM_ACCEPT_BATCH,        /* requests that one call posts */
-    SIM_ACCEPTS
-};
+#define SIM_ACCEPT_LIST(_) \
+    _(SEND_QUEUE, "send-queue") \
+    _(RECEIVE_QUEUE, "receive-queue") \
+    _(SEND_SGE, "send-sge") \
+    _(RECEIVE_SGE, "receive-sge") \
+    _(INLINE, "inline") \
+    _(MESSAGE, "message")           /* bytes */ \
+    _(READ, "read")                 /* bytes */ \
+    _(HANDLES, "handles") \
+    _(QUEUE_PAIRS, "queue-pairs") \
+    _(REGISTRATION, "registration") /* bytes */ \
+    _(BATCH, "batch")               /* requests that one call posts */
 
 /* Cases whose completion status no public source settles for all devices. */
-enum sim_answer {
-    SIM_ANSWER_DEAD,    /* no such QP there */
-    SIM_ANSWER_ABSENT,  /* no such host */
-    SIM_ANSWER_RNR,     /* not ready after all tries */
-    SIM_ANSWER_UNKNOWN, /* RDMA of a requester without a handle; OK: served */
-    SIM_ANSWER_KEY,     /* a remote key or address */
-    SIM_ANSWER_LONG,    /* longer than the receive buffer */
-    SIM_ANSWER_HANDLE,  /* posted with a handle that is gone */
-    SIM_ANSWER_OVERRUN, /* came, and the completion queue had overrun */
-    SIM_ANSWERS
-};
+#define SIM_ANSWER_LIST(_) \
+    _(DEAD, "dead")       /* no such QP there */ \
+    _(ABSENT, "absent")   /* no such host */ \
+    _(RNR, "rnr")         /* not ready after all tries */ \
+    _(UNKNOWN, "unknown") /* RDMA without a handle there; OK: served */ \
+    _(KEY, "key")         /* a remote key or address */ \
+    _(LONG, "long")       /* longer than the receive buffer */ \
+    _(HANDLE, "handle")   /* posted with a handle that is gone */ \
+    _(OVERRUN, "overrun") /* came, and the completion queue had overrun */
 
 /* Operations whose last byte can be in place some us after the completion. */
-enum sim_late_op {
-    SIM_LATE_SEND,
-    SIM_LATE_READ,
-    SIM_LATE_WRITE,
-    SIM_LATE_OPS
-};
+#define SIM_LATE_LIST(_) \
+    _(SEND, "send") \
+    _(READ, "read") \
+    _(WRITE, "write")
+
+#define SIM_ACCEPT_NUMBER(_number, _name) SIM_ACCEPT_##_number,
+#define SIM_ANSWER_NUMBER(_number, _name) SIM_ANSWER_##_number,
+#define SIM_LATE_NUMBER(_number, _name)   SIM_LATE_##_number,
+
+enum sim_accept { SIM_ACCEPT_LIST(SIM_ACCEPT_NUMBER) SIM_ACCEPTS };
+enum sim_answer { SIM_ANSWER_LIST(SIM_ANSWER_NUMBER) SIM_ANSWERS };
+enum sim_late_op { SIM_LATE_LIST(SIM_LATE_NUMBER) SIM_LATE_OPS };
 
 enum { SIM_ANSWER_USUAL = 255 };
 

@@ -9,36 +9,11 @@
 
 enum { NAMED_MAX = 16 };
 
-static const char *const named_accept[SIM_ACCEPTS] = {
-    [SIM_ACCEPT_SEND_QUEUE]    = "send-queue",
-    [SIM_ACCEPT_RECEIVE_QUEUE] = "receive-queue",
-    [SIM_ACCEPT_SEND_SGE]      = "send-sge",
-    [SIM_ACCEPT_RECEIVE_SGE]   = "receive-sge",
-    [SIM_ACCEPT_INLINE]        = "inline",
-    [SIM_ACCEPT_MESSAGE]       = "message",
-    [SIM_ACCEPT_READ]          = "read",
-    [SIM_ACCEPT_HANDLES]       = "handles",
-    [SIM_ACCEPT_QUEUE_PAIRS]   = "queue-pairs",
-    [SIM_ACCEPT_REGISTRATION]  = "registration",
-    [SIM_ACCEPT_BATCH]         = "batch",
-};
+#define NAMED_NAME(_number, _name) _name,
 
-static const char *const named_answer[SIM_ANSWERS] = {
-    [SIM_ANSWER_DEAD]    = "dead",
-    [SIM_ANSWER_ABSENT]  = "absent",
-    [SIM_ANSWER_RNR]     = "rnr",
-    [SIM_ANSWER_UNKNOWN] = "unknown",
-    [SIM_ANSWER_KEY]     = "key",
-    [SIM_ANSWER_LONG]    = "long",
-    [SIM_ANSWER_HANDLE]  = "handle",
-    [SIM_ANSWER_OVERRUN] = "overrun",
-};
-
-static const char *const named_late[SIM_LATE_OPS] = {
-    [SIM_LATE_SEND]  = "send",
-    [SIM_LATE_READ]  = "read",
-    [SIM_LATE_WRITE] = "write",
-};
+static const char *const named_accept[] = { SIM_ACCEPT_LIST(NAMED_NAME) };
+static const char *const named_answer[] = { SIM_ANSWER_LIST(NAMED_NAME) };
+static const char *const named_late[]   = { SIM_LATE_LIST(NAMED_NAME) };
 
 static const char *const *named_of(const struct sim_knob *knob,
                                    unsigned *count_p)
@@ -67,6 +42,17 @@ unsigned sim_named_count(const struct sim_knob *knob)
     return count;
 }
 
+unsigned sim_named_find(const char *const *names, unsigned count,
+                        const char *text, size_t length)
+{
+    unsigned i;
+
+    for (i = 0; (i < count) && ((strlen(names[i]) != length) ||
+                                strncmp(text, names[i], length)); ++i) {
+    }
+    return i;
+}
+
 int sim_named_set(uint64_t *field, const struct sim_knob *knob,
                   const char *value)
 {
@@ -79,9 +65,7 @@ int sim_named_set(uint64_t *field, const struct sim_knob *knob,
     memcpy(numbers, field, count * sizeof(*field));
     while (*value != '\0') {
         length = strcspn(value, ":");
-        for (i = 0; (i < count) && ((strlen(names[i]) != length) ||
-                                    strncmp(value, names[i], length)); ++i) {
-        }
+        i      = sim_named_find(names, count, value, length);
         if ((i == count) || (value[length] != ':') ||
             sim_number(value + length + 1, knob->max, &numbers[i], &value) ||
             ((*value != ',') && (*value != '\0'))) {
@@ -94,19 +78,29 @@ int sim_named_set(uint64_t *field, const struct sim_knob *knob,
     return 0;
 }
 
+void sim_named_join(char *buf, size_t size, const void *names, size_t stride,
+                    unsigned num)
+{
+    const char *name;
+    size_t at;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        at = strlen(buf);
+        memcpy(&name, (const char*)names + i * stride, sizeof(name));
+        snprintf(buf + at, size - at, "%s%s", name,
+                 (i + 2 < num) ? ", " : (i + 2 == num) ? " or " : "");
+    }
+}
+
 void sim_named_allowed(const struct sim_knob *knob, char *buf, size_t size)
 {
     const char *const *names;
-    unsigned i, count;
-    size_t at;
+    unsigned count;
 
     names = named_of(knob, &count);
     snprintf(buf, size, "NAME:N, several separated by commas; NAME is ");
-    for (i = 0; i < count; ++i) {
-        at = strlen(buf);
-        snprintf(buf + at, size - at, "%s%s", (i == 0) ? "" :
-                 (i + 1 == count) ? " or " : ", ", names[i]);
-    }
+    sim_named_join(buf, size, names, sizeof(names[0]), count);
 }
 
 size_t sim_knob_size(const struct sim_knob *knob)

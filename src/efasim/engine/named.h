@@ -13,6 +13,15 @@ unsigned sim_named_count(const struct sim_knob *knob);
 int sim_named_set(uint64_t *field, const struct sim_knob *knob,
                   const char *value);
 
+/* The name that the first `length` characters of the text are; count: none. */
+unsigned sim_named_find(const char *const *names, unsigned count,
+                        const char *text, size_t length);
+
+/* Append "a, b or c" to a text. The names are the first members of structures
+ * so many bytes apart. */
+void sim_named_join(char *buf, size_t size, const void *names, size_t stride,
+                    unsigned num);
+
 /* The allowed names, as text. */
 void sim_named_allowed(const struct sim_knob *knob, char *buf, size_t size);
 
