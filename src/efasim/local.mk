@@ -12,10 +12,9 @@ efasim_engine_sources = \
 	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
 	src/efasim/engine/env_ops.h src/efasim/engine/fail.c \
 	src/efasim/engine/fault.c src/efasim/engine/fault.h \
-	src/efasim/engine/heap.c src/efasim/engine/heap.h \
+	src/efasim/engine/again.c src/efasim/engine/heap.c \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
-	src/efasim/engine/knobs.def src/efasim/engine/again.c \
-	src/efasim/engine/late.c src/efasim/engine/late.h \
+	src/efasim/engine/knobs.def src/efasim/engine/late.c \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/log.c src/efasim/engine/log.h \
 	src/efasim/engine/mr.c src/efasim/engine/mr.h \
@@ -23,10 +22,9 @@ efasim_engine_sources = \
 	src/efasim/engine/nics.h src/efasim/engine/objects.h \
 	src/efasim/engine/op.c src/efasim/engine/op.h \
 	src/efasim/engine/opcode.c src/efasim/engine/opcode.h \
-	src/efasim/engine/pages.c src/efasim/engine/pages.h \
-	src/efasim/engine/path.c src/efasim/engine/poll.c \
+	src/efasim/engine/pages.h src/efasim/engine/path.c \
 	src/efasim/engine/pd.c src/efasim/engine/pd.h \
-	src/efasim/engine/peer.c src/efasim/engine/peer.h \
+	src/efasim/engine/peer.c src/efasim/engine/poll.c \
 	src/efasim/engine/plan.c src/efasim/engine/plan.h \
 	src/efasim/engine/profile.c src/efasim/engine/profile.h \
 	src/efasim/engine/qp.c src/efasim/engine/qp.h \
@@ -64,10 +62,9 @@ efasim_driver_sources = \
 	src/efasim/driver/netlink.c src/efasim/driver/pd_cmds.c \
 	src/efasim/driver/preload.c src/efasim/driver/preload.h \
 	src/efasim/driver/qp_cmds.c src/efasim/driver/redirect.c \
-	src/efasim/driver/redirect.h src/efasim/driver/region.c \
-	src/efasim/driver/region.h src/efasim/driver/standby.c \
-	src/efasim/driver/standby.h src/efasim/driver/state.c \
-	src/efasim/driver/state.h src/efasim/efasim.h
+	src/efasim/driver/region.c src/efasim/driver/region.h \
+	src/efasim/driver/standby.c src/efasim/driver/standby.h \
+	src/efasim/driver/state.c src/efasim/driver/state.h src/efasim/efasim.h
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \
@@ -85,23 +82,20 @@ efasim_objects = $(foreach file,$(filter %.c,$(1)),\
 efasim_pci_sources = \
 	src/efasim/pci/admin.c src/efasim/pci/admin.h \
 	src/efasim/pci/bars.c src/efasim/pci/bars.h \
-	src/efasim/pci/cntr.c \
-	src/efasim/pci/efa_regs.h \
+	src/efasim/pci/efa_regs.h src/efasim/pci/feature.c \
 	src/efasim/pci/event.c src/efasim/pci/event.h \
-	src/efasim/pci/feature.c src/efasim/pci/func.c src/efasim/pci/func.h \
+	src/efasim/pci/func.c src/efasim/pci/func.h \
 	src/efasim/pci/guest.c src/efasim/pci/guest.h \
 	src/efasim/pci/log.c src/efasim/pci/log.h \
 	src/efasim/pci/mr.c src/efasim/pci/mr.h \
 	src/efasim/pci/objects.c src/efasim/pci/objects.h \
 	src/efasim/pci/qp.c \
-	src/efasim/pci/region.c src/efasim/pci/region.h \
 	src/efasim/pci/world.c src/efasim/pci/world.h
 
 bin_PROGRAMS += bin/efapci
 bin_efapci_SOURCES = $(command_sources) $(efasim_pci_sources) \
 	src/efasim/cli/rows.c src/efasim/cli/rows.h src/efasim/pci/main.c \
 	src/efasim/pci/channel.c src/efasim/pci/channel.h \
-	src/efasim/pci/message.h \
 	src/efasim/pci/server.c src/efasim/pci/server.h
 bin_efapci_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 bin_efapci_CFLAGS = $(BASE_CFLAGS)

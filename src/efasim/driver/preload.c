@@ -9,7 +9,6 @@
 #include "context.h"
 #include "lock.h"
 #include "preload.h"
-#include "redirect.h"
 
 #include "efasim/fabric/process.h"
 #include "efasim/fabric/sysfs.h"

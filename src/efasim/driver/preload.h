@@ -4,6 +4,7 @@
 #define EFASIM_DRIVER_PRELOAD_H
 
 #include <dlfcn.h>
+#include <stddef.h>
 
 #define PRELOAD_EXPORT  __attribute__((visibility("default")))
 
@@ -19,5 +20,12 @@
 
 /* The program closes fd, which may be one of its netlink sockets. */
 void drv_netlink_close(int fd);
+
+/*
+ * The place in the emulated /sys for `path` of the real one, for programs that
+ * do not ask for SYSFS_PATH: class/infiniband..., and the PCI functions that
+ * are emulated. Any other path as it is.
+ */
+const char *drv_redirect(const char *path, char *buf, size_t size);
 
 #endif

@@ -3,7 +3,6 @@
  * UCX and others read fixed paths of /sys: those of InfiniBand's class, and
  * those of PCI functions, from which they learn which are near each other.
  */
-#include "redirect.h"
 #include "config.h"
 #include "preload.h"
 

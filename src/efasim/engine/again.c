@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The knob write-again-us: the first bytes of a write come once more, over what
+ * the target has put there since. */
 #include "steps.h"
 #include "mr.h"
 #include "opcode.h"

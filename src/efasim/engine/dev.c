@@ -3,11 +3,9 @@
 #include "cntr.h"
 #include "cq.h"
 #include "fault.h"
-#include "late.h"
 #include "op.h"
 #include "pages.h"
 #include "pd.h"
-#include "peer.h"
 #include "qp.h"
 #include "steps.h"
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "heap.h"
+/*
+ * The requests that wait for a time, in a binary heap with the earliest on top.
+ * A request that ends before its time leaves a stale entry behind. A full heap
+ * is first cleared of stale entries; it grows only if at least half of its
+ * entries remain.
+ */
+#include "op.h"
 #include "pages.h"
 
 #include <string.h>

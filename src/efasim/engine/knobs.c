@@ -63,14 +63,6 @@ const struct sim_knob *sim_knob_find(const char *name)
     return NULL;
 }
 
-void sim_knob_option(const struct sim_knob *knob, char *text, size_t size)
-{
-    int is_on = (knob->type == SIM_KNOB_FLAG) && (knob->usual != 0);
-
-    snprintf(text, size, "--%s%s%s%s", is_on ? "no-" : "", knob->name,
-             knob->arg ? " " : "", knob->arg ? knob->arg : "");
-}
-
 void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size)
 {
     char *c;

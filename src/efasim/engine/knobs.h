@@ -177,10 +177,6 @@ void sim_knobs_init(struct sim_knobs *knobs);
  * and lower case too. */
 const struct sim_knob *sim_knob_find(const char *name);
 
-/* The option by which a user leaves the default: "--timeout-ms MS", "--eager",
- * or, of a flag that is set by default, "--no-dmabuf". */
-void sim_knob_option(const struct sim_knob *knob, char *text, size_t size);
-
 /* The environment variable of a knob: timeout-ms is EFASIM_TIMEOUT_MS. */
 void sim_knob_variable(const struct sim_knob *knob, char *name, size_t size);
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "late.h"
+/*
+ * The knob late: a completion that comes before its data. The last byte of the
+ * completed data waits here; a program that takes the completion for proof
+ * reads the old one.
+ */
+#include "steps.h"
 
 void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
                   const struct sim_late *late)

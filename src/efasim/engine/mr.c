@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr.h"
-#include "late.h"
+#include "steps.h"
 
 #include <errno.h>
 

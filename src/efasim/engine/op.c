@@ -4,7 +4,6 @@
  * carry (index and generation).
  */
 #include "op.h"
-#include "heap.h"
 #include "pages.h"
 
 #define OP_CHUNK       256u

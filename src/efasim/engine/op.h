@@ -41,4 +41,14 @@ static inline unsigned sim_op_overtake(const struct sim_op *op,
  * (SIM_OP_DONE) completions, or for some time. */
 void sim_op_hold(struct sim_op *op, enum sim_op_state state, uint64_t until);
 
+/* Add a request, which waits until op->due. 0, or -1: out of memory, and it was
+ * not added. */
+int sim_heap_add(struct sim_op *op);
+
+/* Remove and return a request that is due at dev->now; NULL: there is none. */
+struct sim_op *sim_heap_take(struct sim_dev *dev);
+
+/* Free the heap of a device that is being closed. */
+void sim_heap_cleanup(struct sim_dev *dev);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "peer.h"
-#include "pages.h"
 #include "steps.h"
+#include "pages.h"
 
 struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot)
 {

@@ -2,7 +2,6 @@
 /* Polling: the rings of peers that may have something, in turn. */
 #include "steps.h"
 #include "op.h"
-#include "peer.h"
 
 /* Polls of all hot peers together that found nothing, after which one is hot no
  * more */

@@ -9,7 +9,6 @@
  */
 #include "steps.h"
 #include "dev.h"
-#include "late.h"
 #include "log.h"
 #include "mr.h"
 #include "opcode.h"

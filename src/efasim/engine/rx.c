@@ -11,7 +11,6 @@
 #include "cq.h"
 #include "dev.h"
 #include "fault.h"
-#include "late.h"
 #include "log.h"
 #include "mr.h"
 #include "op.h"

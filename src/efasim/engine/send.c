@@ -6,7 +6,6 @@
 #include "mr.h"
 #include "op.h"
 #include "opcode.h"
-#include "peer.h"
 
 #include <string.h>
 

@@ -108,4 +108,46 @@ uint8_t sim_fail_no_qp(const struct sim_op *op);
  * only silence tells, after the time-out. */
 void sim_fail_reject(struct sim_op *op, uint8_t status);
 
+/* Whether the last byte of such an operation is to come late. */
+static inline int sim_late_is_on(const struct sim_dev *dev,
+                                 enum sim_late_op op)
+{
+    return __builtin_expect(dev->knobs.late[op] != 0, 0) &&
+           (dev->late_num < SIM_LATE_MAX);
+}
+
+/* Keeps it; sim_late_is_on() said yes. */
+void sim_late_add(struct sim_dev *dev, enum sim_late_op op,
+                  const struct sim_late *late);
+
+/* Places the bytes that are due. Returns their number. */
+unsigned sim_late_run(struct sim_dev *dev);
+
+/* Places all, as their memory goes. */
+void sim_late_flush(struct sim_dev *dev);
+
+enum { SIM_PEER_CHECK_NS = 50000000 }; /* between two looks if one is alive */
+
+/* Its bit among those of its 64 slots. */
+static inline uint64_t sim_peer_bit(const struct sim_peer *peer)
+{
+    return 1ull << (peer->slot % 64);
+}
+
+/* The peer in this slot of the directory; NULL: out of memory. */
+struct sim_peer *sim_peer_get(struct sim_dev *dev, uint32_t slot);
+
+/* Have a ring to this process, which holds the peer's slot. 0 or -1. */
+int sim_peer_tx_open(struct sim_dev *dev, struct sim_peer *peer,
+                     uint32_t owner);
+
+/* Unmap that ring; what is under way on it has failed. */
+void sim_peer_tx_close(struct sim_dev *dev, struct sim_peer *peer);
+
+/* A packet was sent to the process in this slot: tell it. */
+void sim_peer_signal(struct sim_dev *dev, uint32_t slot);
+
+/* This peer will answer: look at its ring at each call from now on. */
+void sim_peer_await(struct sim_dev *dev, const struct sim_peer *peer);
+
 #endif

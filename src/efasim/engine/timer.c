@@ -6,7 +6,7 @@
  * overtake, which are few, in a list.
  */
 #include "steps.h"
-#include "heap.h"
+#include "op.h"
 
 static void timer_fire(struct sim_op *op)
 {

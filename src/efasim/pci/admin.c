@@ -8,35 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-typedef int (*admin_handler)(struct pci_func *func,
-                             const struct pci_admin_cmd *cmd,
-                             struct pci_admin_resp *resp);
+#define ADMIN_ROW(_op, _number, _handler) [_number] = _handler,
 
-static const admin_handler admin_handlers[PCI_OPS] = {
-    [PCI_OP_CREATE_QP]   = pci_qp_create,
-    [PCI_OP_MODIFY_QP]   = pci_qp_modify,
-    [PCI_OP_QUERY_QP]    = pci_qp_query,
-    [PCI_OP_DESTROY_QP]  = pci_qp_destroy,
-    [PCI_OP_CREATE_AH]   = pci_object_ah_create,
-    [PCI_OP_DESTROY_AH]  = pci_object_ah_destroy,
-    [PCI_OP_REG_MR]      = pci_object_mr_register,
-    [PCI_OP_DEREG_MR]    = pci_object_mr_deregister,
-    [PCI_OP_CREATE_CQ]   = pci_object_cq_create,
-    [PCI_OP_DESTROY_CQ]  = pci_object_cq_destroy,
-    [PCI_OP_GET_FEATURE] = pci_feature_get,
-    [PCI_OP_SET_FEATURE] = pci_feature_set,
-    [PCI_OP_GET_STATS]   = pci_feature_stats,
-    [PCI_OP_ALLOC_PD]    = pci_object_pd_alloc,
-    [PCI_OP_DEALLOC_PD]  = pci_object_pd_dealloc,
-    [PCI_OP_ALLOC_UAR]   = pci_object_uar_alloc,
-    [PCI_OP_DEALLOC_UAR] = pci_object_uar_dealloc,
-    [PCI_OP_CREATE_EQ]   = pci_event_queue_create,
-    [PCI_OP_DESTROY_EQ]  = pci_event_queue_destroy,
-    [PCI_OP_CREATE_CNTR]  = pci_cntr_create,
-    [PCI_OP_DESTROY_CNTR] = pci_cntr_destroy,
-    [PCI_OP_ATTACH_CNTR]  = pci_cntr_attach,
-    [PCI_OP_MODIFY_CNTR]  = pci_cntr_modify,
-    [PCI_OP_DETACH_CNTR]  = pci_cntr_detach,
+static int (*const admin_handlers[PCI_OPS])(struct pci_func *func,
+                                            const struct pci_admin_cmd *cmd,
+                                            struct pci_admin_resp *resp) = {
+    PCI_OP_LIST(ADMIN_ROW)
 };
 
 static uint8_t admin_status(int err)

@@ -61,31 +61,38 @@ struct pci_mmio_resp {
     uint32_t value;
 };
 
+/* Commands: the number, and the function that executes it, in the file that the
+ * word behind pci_ names (objects.h). From CREATE_CNTR on: since Linux 7.3. */
+#define PCI_OP_LIST(_) \
+    _(CREATE_QP, 1, pci_qp_create) \
+    _(MODIFY_QP, 2, pci_qp_modify) \
+    _(QUERY_QP, 3, pci_qp_query) \
+    _(DESTROY_QP, 4, pci_qp_destroy) \
+    _(CREATE_AH, 5, pci_object_ah_create) \
+    _(DESTROY_AH, 6, pci_object_ah_destroy) \
+    _(REG_MR, 7, pci_object_mr_register) \
+    _(DEREG_MR, 8, pci_object_mr_deregister) \
+    _(CREATE_CQ, 9, pci_object_cq_create) \
+    _(DESTROY_CQ, 10, pci_object_cq_destroy) \
+    _(GET_FEATURE, 11, pci_feature_get) \
+    _(SET_FEATURE, 12, pci_feature_set) \
+    _(GET_STATS, 13, pci_feature_stats) \
+    _(ALLOC_PD, 14, pci_object_pd_alloc) \
+    _(DEALLOC_PD, 15, pci_object_pd_dealloc) \
+    _(ALLOC_UAR, 16, pci_object_uar_alloc) \
+    _(DEALLOC_UAR, 17, pci_object_uar_dealloc) \
+    _(CREATE_EQ, 18, pci_event_queue_create) \
+    _(DESTROY_EQ, 19, pci_event_queue_destroy) \
+    _(CREATE_CNTR, 25, pci_object_cntr_create) \
+    _(DESTROY_CNTR, 26, pci_object_cntr_destroy) \
+    _(ATTACH_CNTR, 27, pci_object_cntr_attach) \
+    _(MODIFY_CNTR, 28, pci_object_cntr_modify) \
+    _(DETACH_CNTR, 29, pci_object_cntr_detach)
+
+#define PCI_OP_NUMBER(_op, _number, _handler) PCI_OP_##_op = _number,
+
 enum pci_admin_op {
-    PCI_OP_CREATE_QP   = 1,
-    PCI_OP_MODIFY_QP   = 2,
-    PCI_OP_QUERY_QP    = 3,
-    PCI_OP_DESTROY_QP  = 4,
-    PCI_OP_CREATE_AH   = 5,
-    PCI_OP_DESTROY_AH  = 6,
-    PCI_OP_REG_MR      = 7,
-    PCI_OP_DEREG_MR    = 8,
-    PCI_OP_CREATE_CQ   = 9,
-    PCI_OP_DESTROY_CQ  = 10,
-    PCI_OP_GET_FEATURE = 11,
-    PCI_OP_SET_FEATURE = 12,
-    PCI_OP_GET_STATS   = 13,
-    PCI_OP_ALLOC_PD    = 14,
-    PCI_OP_DEALLOC_PD  = 15,
-    PCI_OP_ALLOC_UAR   = 16,
-    PCI_OP_DEALLOC_UAR = 17,
-    PCI_OP_CREATE_EQ   = 18,
-    PCI_OP_DESTROY_EQ  = 19,
-    PCI_OP_CREATE_CNTR  = 25, /* this and the next: since Linux 7.3 */
-    PCI_OP_DESTROY_CNTR = 26,
-    PCI_OP_ATTACH_CNTR  = 27,
-    PCI_OP_MODIFY_CNTR  = 28,
-    PCI_OP_DETACH_CNTR  = 29,
+    PCI_OP_LIST(PCI_OP_NUMBER)
     PCI_OPS
 };
 

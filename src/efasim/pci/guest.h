@@ -3,14 +3,32 @@
  * The guest memory that the function may access: the regions that the machine
  * maps by DMA_MAP. Addresses come from the guest and are not trusted: memory
  * outside these regions is neither read nor written.
+ *
+ * A region is of a file of the machine, mapped here. If the file is truncated
+ * while it is mapped, or its file system is full, an access raises SIGBUS. The
+ * handler replaces the whole region by zeros, marks it as lost, and the process
+ * goes on.
  */
 #ifndef EFASIM_PCI_GUEST_H
 #define EFASIM_PCI_GUEST_H
 
-#include "region.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#define PCI_REGION_TOTAL (1ull << 40) /* bytes of a machine, at most (ours) */
+
+struct pci_region {
+    struct pci_region     *next;     /* in the list of all regions */
+    struct pci_guest      *guest;
+    uint64_t               iova, size;
+    uint8_t               *ptr;
+    uint8_t               *map;      /* the mapping, of whole pages */
+    size_t                 map_size;
+    unsigned               refs;     /* queues in it, plus 1 while the guest
+                                        has it mapped */
+    uint8_t                writable;
+    volatile uint8_t       lost;
+};
 
 enum { PCI_GUEST_REGIONS = 256 };
 
@@ -21,11 +39,15 @@ struct pci_guest {
     uint64_t           kept_bytes;
 };
 
+/* Install the handler of SIGBUS; to be called before pci_guest_map(). */
+void pci_guest_catch(void);
+
 /* Map `size` bytes of a file at guest address `iova`. The caller keeps the
  * descriptor; without one (-1) the range is not accessible. 0; -EINVAL: the
- * range is empty, wraps, overlaps another or is not of whole pages, or see
- * pci_region_open(); -ENOSPC: too many regions, or more than PCI_REGION_TOTAL
- * bytes in all, with those that queues keep; or mmap's error. */
+ * range is empty, wraps, overlaps another or is not of whole pages, or the
+ * file is too short, or not on tmpfs or huge pages; -ENOSPC: too many regions,
+ * or more than PCI_REGION_TOTAL bytes in all, with those that queues keep; or
+ * mmap's error. */
 int pci_guest_map(struct pci_guest *guest, uint64_t iova, uint64_t size, int fd,
                   uint64_t offset, int writable);
 
@@ -37,7 +59,7 @@ int pci_guest_unmap(struct pci_guest *guest, uint64_t iova, uint64_t size);
 /* The number of bytes that are mapped. */
 uint64_t pci_guest_bytes(const struct pci_guest *guest);
 
-/* Whether a region is lost (region.h). */
+/* Whether a region is lost. */
 int pci_guest_is_lost(const struct pci_guest *guest);
 
 /* Unmap all. */

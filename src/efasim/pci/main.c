@@ -3,7 +3,6 @@
  * efapci: emulated EFA devices as PCI functions for virtual machines, one UNIX
  * socket for each. All of them, whichever machines have them, reach each other.
  */
-#include "region.h"
 #include "server.h"
 
 #include "command/options.h"
@@ -229,7 +228,7 @@ static void main_signals(void)
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGALRM, &beat, NULL);
     signal(SIGPIPE, SIG_IGN);
-    pci_region_catch();
+    pci_guest_catch();
     setitimer(ITIMER_REAL, &interval, NULL);
 }
 
