@@ -4,35 +4,34 @@
 # is built without sanitizers, so that it goes into any program; the engine
 # runs under them in its tests, which then compile it for themselves.
 efasim_engine_sources = \
-	src/efasim/engine/check.c src/efasim/engine/complete.c \
+	src/efasim/engine/again.c src/efasim/engine/check.c \
 	src/efasim/engine/cntr.c src/efasim/engine/cntr.h \
+	src/efasim/engine/complete.c src/efasim/engine/efa_io.h \
 	src/efasim/engine/cq.c src/efasim/engine/cq.h \
 	src/efasim/engine/dev.c src/efasim/engine/dev.h \
 	src/efasim/engine/dir.c src/efasim/engine/dir.h \
-	src/efasim/engine/efa_io.h src/efasim/engine/engine.h \
-	src/efasim/engine/env_ops.h src/efasim/engine/fail.c \
+	src/efasim/engine/engine.h src/efasim/engine/env_ops.h \
+	src/efasim/engine/fail.c src/efasim/engine/heap.c \
 	src/efasim/engine/fault.c src/efasim/engine/fault.h \
-	src/efasim/engine/again.c src/efasim/engine/heap.c \
 	src/efasim/engine/knobs.c src/efasim/engine/knobs.h \
 	src/efasim/engine/knobs.def src/efasim/engine/late.c \
 	src/efasim/engine/limits.h src/efasim/engine/list.h \
 	src/efasim/engine/log.c src/efasim/engine/log.h \
 	src/efasim/engine/mr.c src/efasim/engine/mr.h \
 	src/efasim/engine/named.c src/efasim/engine/named.h \
-	src/efasim/engine/nics.h src/efasim/engine/objects.h \
 	src/efasim/engine/op.c src/efasim/engine/op.h \
-	src/efasim/engine/opcode.c src/efasim/engine/opcode.h \
-	src/efasim/engine/pages.h src/efasim/engine/path.c \
+	src/efasim/engine/opcode.c src/efasim/engine/objects.h \
+	src/efasim/engine/pages.h \
 	src/efasim/engine/pd.c src/efasim/engine/pd.h \
-	src/efasim/engine/peer.c src/efasim/engine/poll.c \
+	src/efasim/engine/path.c src/efasim/engine/peer.c \
 	src/efasim/engine/plan.c src/efasim/engine/plan.h \
 	src/efasim/engine/profile.c src/efasim/engine/profile.h \
 	src/efasim/engine/qp.c src/efasim/engine/qp.h \
-	src/efasim/engine/rdma.c src/efasim/engine/rng.h \
+	src/efasim/engine/poll.c src/efasim/engine/rdma.c \
 	src/efasim/engine/ring.c src/efasim/engine/ring.h \
-	src/efasim/engine/rx.c src/efasim/engine/send.c \
-	src/efasim/engine/timer.c src/efasim/engine/tx.c \
-	src/efasim/engine/wq.h
+	src/efasim/engine/rng.h src/efasim/engine/rx.c \
+	src/efasim/engine/send.c src/efasim/engine/steps.h \
+	src/efasim/engine/timer.c src/efasim/engine/tx.c
 
 efasim_fabric_sources = \
 	src/efasim/fabric/clock.h \
@@ -47,24 +46,24 @@ efasim_fabric_sources = \
 	src/files/output.c src/files/output.h
 
 efasim_driver_sources = \
-	src/efasim/driver/attr.c src/efasim/driver/attr.h \
+	src/efasim/driver/attr.c src/efasim/driver/channel.c \
 	src/efasim/driver/backstop.c src/efasim/driver/backstop.h \
-	src/efasim/driver/channel.c src/efasim/driver/channel.h \
 	src/efasim/driver/cmds.h src/efasim/driver/cntr_cmds.c \
 	src/efasim/driver/config.c src/efasim/driver/config.h \
 	src/efasim/driver/context.c src/efasim/driver/context.h \
 	src/efasim/driver/control.c src/efasim/driver/cq_cmds.c \
 	src/efasim/driver/device_cmds.c src/efasim/driver/efa_uapi.h \
-	src/efasim/driver/gpu_fd.h src/efasim/driver/hooks.c \
-	src/efasim/driver/hooks.h src/efasim/driver/init.c \
-	src/efasim/driver/ioctl.c src/efasim/driver/lock.c \
-	src/efasim/driver/lock.h src/efasim/driver/mr_cmds.c \
+	src/efasim/driver/gpu_fd.h src/efasim/driver/init.c \
+	src/efasim/driver/hooks.c src/efasim/driver/hooks.h \
+	src/efasim/driver/ioctl.c src/efasim/driver/mr_cmds.c \
+	src/efasim/driver/lock.c src/efasim/driver/lock.h \
 	src/efasim/driver/netlink.c src/efasim/driver/pd_cmds.c \
 	src/efasim/driver/preload.c src/efasim/driver/preload.h \
 	src/efasim/driver/qp_cmds.c src/efasim/driver/redirect.c \
 	src/efasim/driver/region.c src/efasim/driver/region.h \
 	src/efasim/driver/standby.c src/efasim/driver/standby.h \
-	src/efasim/driver/state.c src/efasim/driver/state.h src/efasim/efasim.h
+	src/efasim/driver/state.c src/efasim/driver/state.h \
+	src/efasim/efasim.h
 
 sim_PROGRAMS += lib/libefasim.so
 lib_libefasim_so_SOURCES = $(efasim_engine_sources) \

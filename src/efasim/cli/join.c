@@ -24,15 +24,15 @@ enum { JOIN_TEXT_MAX = 1024 };
 
 /* One option as it is given to run. Those of a host need none: its runs must
  * agree. */
-static void join_add(char *text, const struct sim_knob *knob,
+static void join_add(char *text, const char *name, int has_arg,
                      const char *value)
 {
     size_t used  = strlen(text);
-    int is_plain = (knob->arg == NULL) && !strcmp(value, "1");
-    int is_off   = (knob->arg == NULL) && !strcmp(value, "0");
+    int is_plain = !has_arg && !strcmp(value, "1");
+    int is_off   = !has_arg && !strcmp(value, "0");
 
     snprintf(text + used, JOIN_TEXT_MAX - used, "%s--%s%s%s%s",
-             (used > 0) ? " " : "", is_off ? "no-" : "", knob->name,
+             (used > 0) ? " " : "", is_off ? "no-" : "", name,
              (is_plain || is_off) ? "" : "=",
              (is_plain || is_off) ? "" : value);
 }
@@ -42,7 +42,6 @@ static void join_options(char *text)
     const struct sim_knob *knob;
     const char *value, *plan = getenv("EFASIM_PLAN");
     char name[64];
-    size_t used;
 
     text[0] = '\0';
     for (knob = sim_knob_table; knob->name != NULL; ++knob) {
@@ -50,13 +49,11 @@ static void join_options(char *text)
         value = getenv(name);
         if ((value != NULL) && (*value != '\0') &&
             (knob->scope != SIM_SCOPE_HOST)) {
-            join_add(text, knob, value);
+            join_add(text, knob->name, knob->arg != NULL, value);
         }
     }
     if ((plan != NULL) && (*plan != '\0')) {
-        used = strlen(text);
-        snprintf(text + used, JOIN_TEXT_MAX - used, "%s--plan=%s",
-                 (used > 0) ? " " : "", plan);
+        join_add(text, "plan", 1, plan);
     }
 }
 

@@ -61,9 +61,19 @@ unsigned rows_of_knobs(option_row_t rows[ROWS_MAX], unsigned count,
     return count;
 }
 
-const char *rows_flag(const option_row_t *row)
+const char *rows_set(struct sim_knobs *knobs, const option_row_t *row,
+                     const char *value)
 {
     const struct sim_knob *knob = row->of;
+    char label[80], err[512];
 
-    return strcmp(row->name, knob->name) ? "0" : "1";
+    if (value == NULL) {
+        value = strcmp(row->name, knob->name) ? "0" : "1";
+    }
+    snprintf(label, sizeof(label), "--%s", row->name);
+    if (sim_knob_set(knobs, knob, label, value, err, sizeof(err)) != 0) {
+        options_error("%s", err);
+        return NULL;
+    }
+    return value;
 }

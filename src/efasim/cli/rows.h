@@ -15,7 +15,9 @@ enum { ROWS_MAX = 256 }; /* options of a program, with its own */
 unsigned rows_of_knobs(option_row_t rows[ROWS_MAX], unsigned count,
                        int is_device);
 
-/* The value of such an option without one. */
-const char *rows_flag(const option_row_t *row);
+/* Take such an option, whose value is NULL if it has none. Returns the value;
+ * NULL after a line: it is not allowed. */
+const char *rows_set(struct sim_knobs *knobs, const option_row_t *row,
+                     const char *value);
 
 #endif

@@ -113,19 +113,16 @@ static int run_trace(const char *file)
 /* A knob is a variable of the program. */
 static int run_knob(const option_row_t *row, const char *value)
 {
-    const struct sim_knob *knob = row->of;
     struct sim_knobs scratch;
-    char label[64], err[512];
+    char name[64];
 
-    snprintf(label, sizeof(label), "--%s", row->name);
-    value = (value == NULL) ? rows_flag(row) : value;
     sim_knobs_init(&scratch);
-    if (sim_knob_set(&scratch, knob, label, value, err, sizeof(err)) != 0) {
-        options_error("%s", err);
+    value = rows_set(&scratch, row, value);
+    if (value == NULL) {
         return -1;
     }
-    sim_knob_variable(knob, label, sizeof(label));
-    setenv(label, value, 1);
+    sim_knob_variable(row->of, name, sizeof(name));
+    setenv(name, value, 1);
     return 0;
 }
 

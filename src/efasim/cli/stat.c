@@ -22,6 +22,11 @@ struct stat_options {
     const char *json;
 };
 
+/* A device was attached here once. */
+#define stat_for_each_up(_fabric, _nic) \
+    for ((_nic) = 0; (_nic) < SIM_NICS; ++(_nic)) \
+        if (atomic_load(&(_fabric)->dir->nic[_nic].up))
+
 /* Counters as they were at the last look */
 struct stat_seen {
     uint64_t counter[SIM_NICS][DIR_COUNTERS];
@@ -32,10 +37,7 @@ static void stat_print_counters(const struct fabric *fabric, FILE *out)
 {
     unsigned i, n;
 
-    for (n = 0; n < SIM_NICS; ++n) {
-        if (!atomic_load(&fabric->dir->nic[n].up)) {
-            continue;
-        }
+    stat_for_each_up(fabric, n) {
         fprintf(out, "node=%u device=%s", dir_nic_host(n),
                 fabric_sysfs_nic_name(fabric, n));
         for (i = 0; i < DIR_COUNTERS; ++i) {
@@ -104,10 +106,7 @@ static int stat_json(const struct fabric *fabric, const char *path)
     }
     json_report(&json);
     json_array(&json, "devices");
-    for (src = 0; src < SIM_NICS; ++src) {
-        if (!atomic_load(&fabric->dir->nic[src].up)) {
-            continue;
-        }
+    stat_for_each_up(fabric, src) {
         json_object(&json, NULL);
         json_count(&json, "host", dir_nic_host(src));
         json_text(&json, "device", fabric_sysfs_nic_name(fabric, src));
@@ -224,10 +223,7 @@ static void table_print(const struct fabric *fabric, FILE *out)
 {
     unsigned nic, count = 0;
 
-    for (nic = 0; nic < SIM_NICS; ++nic) {
-        if (!atomic_load(&fabric->dir->nic[nic].up)) {
-            continue;
-        }
+    stat_for_each_up(fabric, nic) {
         if (count++ == 0) {
             table_head(out);
         }
@@ -294,20 +290,14 @@ static void stat_table(const struct fabric *fabric, struct stat_seen *seen,
     unsigned n, i;
 
     printf("%-44s %20s %14s\n", "", "total", "per second");
-    for (n = 0; n < SIM_NICS; ++n) {
-        if (!atomic_load(&fabric->dir->nic[n].up)) {
-            continue;
-        }
+    stat_for_each_up(fabric, n) {
         for (i = 0; i < DIR_COUNTERS; ++i) {
             snprintf(what, sizeof(what), "host %u %s %s", dir_nic_host(n),
                      fabric_sysfs_nic_name(fabric, n), dir_counter_names[i]);
             stat_row(what, dir_counter(fabric->dir, n, i),
                      &seen->counter[n][i], seconds);
         }
-        for (i = 0; i < SIM_NICS; ++i) {
-            if (!atomic_load(&fabric->dir->nic[i].up)) {
-                continue;
-            }
+        stat_for_each_up(fabric, i) {
             snprintf(what, sizeof(what), "host %u %s to host %u %s bytes",
                      dir_nic_host(n), fabric_sysfs_nic_name(fabric, n),
                      dir_nic_host(i), fabric_sysfs_nic_name(fabric, i));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The attributes of a command, by the rules of the kernel's uverbs core. */
-#include "attr.h"
+#include "cmds.h"
 
 #include <errno.h>
 #include <string.h>

@@ -37,13 +37,6 @@ enum {
 
 static _Atomic int backstop_thread; /* its number */
 
-static void backstop_nap(unsigned usec)
-{
-    struct timespec time = { 0, usec * 1000l };
-
-    nanosleep(&time, NULL);
-}
-
 /* An eager device does all that there is to do, as hardware would have. */
 static unsigned backstop_run(struct sim_dev *sim)
 {
@@ -238,7 +231,7 @@ static int backstop_sleep(unsigned usec, uint32_t how)
     slot = backstop_home();
     if (slot == NULL) {
         drv_unlock();
-        backstop_nap(IDLE_US);
+        usleep(IDLE_US);
         return 0;
     }
 
@@ -276,9 +269,9 @@ unsigned drv_backstop_round(unsigned idle_us)
     }
 
     if (look.polls || !look.waits) {
-        backstop_nap(look.usec);
+        usleep(look.usec);
     } else if (look.done > 0) {
-        backstop_nap(TICK_MORE_US);
+        usleep(TICK_MORE_US);
     } else {
         usec = (look.usec < TICK_CALLS_US) ? look.usec : TICK_CALLS_US;
         backstop_sleep(usec, DIR_NAPS);

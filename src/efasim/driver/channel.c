@@ -3,7 +3,7 @@
  * Completion channels. One event is one packet of 8 bytes, the CQ's handle as
  * the program gave it, on a socket pair whose other end the program reads.
  */
-#include "channel.h"
+#include "cmds.h"
 
 #include "efasim/fabric/process.h"
 

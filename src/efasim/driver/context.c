@@ -3,7 +3,6 @@
  * contexts on it. */
 #include "context.h"
 #include "backstop.h"
-#include "channel.h"
 #include "cmds.h"
 #include "config.h"
 #include "lock.h"

@@ -2,7 +2,6 @@
 /* Completion queues: the kernel driver's checks, the pages that the program
  * will map, the engine's object. */
 #include "cmds.h"
-#include "channel.h"
 #include "efa_uapi.h"
 #include "hooks.h"
 #include "region.h"
@@ -15,12 +14,7 @@
 
 static uint32_t cq_pow2(uint32_t n)
 {
-    uint32_t pow = 1;
-
-    while (pow < n) {
-        pow *= 2;
-    }
-    return pow;
+    return (n <= 1) ? 1 : 1u << (32 - __builtin_clz(n - 1));
 }
 
 struct drv_cq *drv_cq_get(struct drv_ctx *ctx, int64_t handle)

@@ -13,7 +13,6 @@
 
 enum { /* drv_efa_context_in.supported_caps */
     DRV_EFA_CONTEXT_TX_BATCH  = 1 << 0,
-    DRV_EFA_CONTEXT_MIN_SQ_WR = 1 << 1,
 };
 
 struct drv_efa_context_in {

@@ -4,7 +4,6 @@
  * which comes as one of these methods and has a number of its own.
  */
 #include "cmds.h"
-#include "channel.h"
 #include "efa_uapi.h"
 #include "lock.h"
 

@@ -37,18 +37,13 @@
 /* Checks of uverbs, then of the driver. */
 static int mr_check_access(const struct drv_dev *dev, uint32_t access)
 {
-    uint32_t known = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
-    uint32_t caps  = sim_profile_caps(dev->sim);
-
     if (((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
          !(access & IBV_ACCESS_LOCAL_WRITE)) ||
         (access & ~(MR_DEFINED | SIM_ACCESS_OPTIONAL))) {
         return -EINVAL;
     }
 
-    known |= (caps & SIM_CAP_RDMA_READ) ? SIM_ACCESS_REMOTE_READ : 0;
-    known |= (caps & SIM_CAP_RDMA_WRITE) ? SIM_ACCESS_REMOTE_WRITE : 0;
-    return (access & ~known) ? -EOPNOTSUPP : 0;
+    return (access & ~sim_mr_access(dev->sim)) ? -EOPNOTSUPP : 0;
 }
 
 static uint64_t mr_page_span(uint64_t addr, uint64_t length)
@@ -188,6 +183,24 @@ static int mr_reserve(struct drv_dev *dev)
     return -ENOMEM;
 }
 
+/* Register the memory, of which so much is locked. On an error `map` ends. */
+static int mr_add(struct drv_ctx *ctx, struct sim_pd *pd,
+                  struct sim_mr_attr *attr, struct drv_mapping map,
+                  uint64_t pinned)
+{
+    int ret = sim_mr_register(ctx->dev->sim, pd, attr);
+
+    if (ret != 0) {
+        drv_dmabuf_unmap(&map);
+        return ret;
+    }
+
+    ++ctx->mrs;
+    drv.pinned               += pinned;
+    ctx->dev->mr[attr->index] = (struct drv_mr){ ctx, pinned, map };
+    return 0;
+}
+
 int drv_mr_reg(struct drv_cmd *cmd)
 {
     struct ib_uverbs_reg_mr_resp resp = { 0 };
@@ -233,26 +246,26 @@ int drv_mr_reg(struct drv_cmd *cmd)
         attr.page_shift = MR_GPU_PAGE_SHIFT;
         span            = 0;
     }
-    ret = sim_mr_register(dev->sim, pd, &attr);
+    ret = mr_add(cmd->ctx, pd, &attr, map, span);
     if (ret != 0) {
-        drv_dmabuf_unmap(&map);
         return ret;
     }
 
     if (dev->knobs.reg_us != 0) {
         usleep(dev->knobs.reg_us);
     }
-    ++cmd->ctx->mrs;
-    drv.pinned                += span;
-    dev->mr[attr.index].ctx    = cmd->ctx;
-    dev->mr[attr.index].pinned = span;
-    dev->mr[attr.index].map    = map;
     sim_log_trace(dev->sim, "mr bytes=%lld", (long long)span);
-    resp.mr_handle             = attr.index;
-    resp.lkey                  = attr.key;
-    resp.rkey                  = attr.key;
+    resp.mr_handle = attr.index;
+    resp.lkey      = attr.key;
+    resp.rkey      = attr.key;
     drv_attr_put(cmd, UVERBS_ATTR_CORE_OUT, resp);
     return 0;
+}
+
+static int mr_is_one(const struct drv_ctx *ctx, int64_t handle)
+{
+    return (handle >= 0) && (handle < SIM_MAX_MR) &&
+           (ctx->dev->mr[handle].ctx == ctx);
 }
 
 /* The interconnects by which the device reaches the memory: the knob ic_id for
@@ -263,8 +276,7 @@ int drv_mr_query(struct drv_cmd *cmd)
     uint16_t id       = cmd->ctx->dev->sim->knobs.ic_id;
     uint16_t validity = id ? DRV_EFA_MR_IC_ALL : 0;
 
-    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
-        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
+    if (!mr_is_one(cmd->ctx, handle)) {
         return -EINVAL;
     }
 
@@ -291,8 +303,7 @@ int drv_mr_destroy(struct drv_cmd *cmd)
 {
     int64_t handle = drv_attr_handle(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
 
-    if ((handle < 0) || (handle >= SIM_MAX_MR) ||
-        (cmd->ctx->dev->mr[handle].ctx != cmd->ctx)) {
+    if (!mr_is_one(cmd->ctx, handle)) {
         return drv_attr_no_object(cmd, UVERBS_ATTR_DESTROY_MR_HANDLE);
     }
 
@@ -346,14 +357,11 @@ int drv_mr_reg_dmabuf(struct drv_cmd *cmd)
     attr.iova       = req.iova;
     attr.access     = req.access;
     attr.page_shift = MR_GPU_PAGE_SHIFT;
-    ret             = sim_mr_register(dev->sim, pd, &attr);
+    ret             = mr_add(cmd->ctx, pd, &attr, map, 0);
     if (ret != 0) {
-        drv_dmabuf_unmap(&map);
         return ret;
     }
 
-    dev->mr[attr.index] = (struct drv_mr){ .ctx = cmd->ctx, .map = map };
-    ++cmd->ctx->mrs;
     drv_attr_put(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, attr.key);
     drv_attr_put(cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, attr.key);
     drv_attr_out_handle(cmd, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, attr.index);

@@ -34,19 +34,6 @@ struct drv_qp *drv_qp_get(struct drv_ctx *ctx, int64_t handle)
             (drv.qp[handle].ctx == ctx)) ? &drv.qp[handle] : NULL;
 }
 
-/* Bytes of a work request: the program chooses them by asking for a number of
- * requests and a ring of a number of bytes. */
-static uint16_t qp_sq_stride(const struct sim_profile *profile,
-                             const struct drv_efa_qp_in *req,
-                             const struct ib_uverbs_qp_cap *cap)
-{
-    int has_large = profile->inline_bytes > IO_TX_INLINE_SMALL;
-
-    return (has_large && (cap->max_send_wr > 0) &&
-            (req->sq_ring_size / cap->max_send_wr >= IO_TX_WQE_LARGE)) ?
-           IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
-}
-
 static int qp_check_caps(const struct sim_profile *profile,
                          const struct ib_uverbs_qp_cap *cap)
 {
@@ -73,7 +60,8 @@ static int qp_check(const struct sim_dev *dev,
                     const struct drv_efa_qp_in *req,
                     const struct ib_uverbs_qp_cap *cap, uint32_t type)
 {
-    uint16_t stride   = qp_sq_stride(dev->profile, req, cap);
+    uint16_t stride   = sim_qp_stride(dev->profile, req->sq_ring_size,
+                                        cap->max_send_wr);
     uint32_t sq_depth = req->sq_ring_size / stride;
     uint32_t rq_depth = req->rq_ring_size / sizeof(struct io_rx_desc);
     uint32_t caps     = sim_profile_caps(dev);
@@ -207,7 +195,8 @@ int drv_qp_create(struct drv_cmd *cmd)
 
     attr.send_cq      = send_cq->cq;
     attr.recv_cq      = recv_cq->cq;
-    attr.sq_stride    = qp_sq_stride(dev->profile, &req, &cap);
+    attr.sq_stride    = sim_qp_stride(dev->profile, req.sq_ring_size,
+                                      cap.max_send_wr);
     attr.ud           = (type == IB_UVERBS_QPT_UD);
     attr.unsolicited  = !!(req.flags & DRV_EFA_QP_UNSOLICITED_WRITE);
     attr.req_id_64    = !!(req.flags & DRV_EFA_QP_REQ_ID_64);

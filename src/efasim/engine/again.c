@@ -3,7 +3,7 @@
  * the target has put there since. */
 #include "steps.h"
 #include "mr.h"
-#include "opcode.h"
+#include "op.h"
 
 #include <string.h>
 

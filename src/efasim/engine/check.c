@@ -2,7 +2,7 @@
 /* Checks of a work request, as the device makes them. */
 #include "steps.h"
 #include "mr.h"
-#include "opcode.h"
+#include "op.h"
 
 #include <string.h>
 

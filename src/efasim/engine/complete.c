@@ -6,7 +6,6 @@
 #include "dev.h"
 #include "log.h"
 #include "op.h"
-#include "opcode.h"
 
 #include <string.h>
 

@@ -107,13 +107,9 @@ static int knob_set_probability(double *field, const char *value)
     return 0;
 }
 
-static const char *const knob_ops[SIM_INJECT_OPS] = {
-    [SIM_INJECT_SEND]  = "send",
-    [SIM_INJECT_READ]  = "read",
-    [SIM_INJECT_RECV]  = "recv",
-    [SIM_INJECT_WRITE] = "write",
-    [SIM_INJECT_POST]  = "post",
-};
+#define KNOB_NAME(_number, _name) _name,
+
+static const char *const knob_ops[] = { SIM_INJECT_LIST(KNOB_NAME) };
 
 /* OP:STATUS[:COUNT[:SKIP]]; returns the character behind it, or NULL. */
 static const char *knob_parse_inject(const char *text,

@@ -16,15 +16,6 @@ enum {
     SIM_FAIL_MAX   = 16,
 };
 
-enum sim_inject_op {
-    SIM_INJECT_SEND,
-    SIM_INJECT_READ,
-    SIM_INJECT_RECV,
-    SIM_INJECT_POST, /* the verbs call that posts; `status` is its errno */
-    SIM_INJECT_WRITE,
-    SIM_INJECT_OPS
-};
-
 struct sim_inject {
     uint8_t  op;      /* enum sim_inject_op */
     uint8_t  status;
@@ -39,6 +30,14 @@ struct sim_fail {
     uint64_t number;   /* the how many-th of that name; counts down */
     int      error;
 };
+
+/* Requests that can be made to fail */
+#define SIM_INJECT_LIST(_) \
+    _(SEND, "send") \
+    _(READ, "read") \
+    _(RECV, "recv") \
+    _(POST, "post") /* the verbs call that posts; its status is an errno */ \
+    _(WRITE, "write")
 
 /* Limits that a device may keep lower than it reports; 0: as it reports. */
 #define SIM_ACCEPT_LIST(_) \
@@ -71,10 +70,12 @@ struct sim_fail {
     _(READ, "read") \
     _(WRITE, "write")
 
+#define SIM_INJECT_NUMBER(_number, _name) SIM_INJECT_##_number,
 #define SIM_ACCEPT_NUMBER(_number, _name) SIM_ACCEPT_##_number,
 #define SIM_ANSWER_NUMBER(_number, _name) SIM_ANSWER_##_number,
 #define SIM_LATE_NUMBER(_number, _name)   SIM_LATE_##_number,
 
+enum sim_inject_op { SIM_INJECT_LIST(SIM_INJECT_NUMBER) SIM_INJECT_OPS };
 enum sim_accept { SIM_ACCEPT_LIST(SIM_ACCEPT_NUMBER) SIM_ACCEPTS };
 enum sim_answer { SIM_ANSWER_LIST(SIM_ANSWER_NUMBER) SIM_ANSWERS };
 enum sim_late_op { SIM_LATE_LIST(SIM_LATE_NUMBER) SIM_LATE_OPS };

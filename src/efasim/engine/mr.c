@@ -17,20 +17,20 @@ static uint64_t mr_pages(const struct sim_mr_attr *attr)
            attr->page_shift;
 }
 
+uint32_t sim_mr_access(const struct sim_dev *dev)
+{
+    uint32_t caps = sim_profile_caps(dev);
+
+    return SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL |
+           ((caps & SIM_CAP_RDMA_READ) ? SIM_ACCESS_REMOTE_READ : 0) |
+           ((caps & SIM_CAP_RDMA_WRITE) ? SIM_ACCESS_REMOTE_WRITE : 0);
+}
+
 int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr)
 {
-    uint32_t allowed = SIM_ACCESS_LOCAL_WRITE | SIM_ACCESS_OPTIONAL;
-
-    if (sim_profile_caps(dev) & SIM_CAP_RDMA_READ) {
-        allowed |= SIM_ACCESS_REMOTE_READ;
-    }
-    if (sim_profile_caps(dev) & SIM_CAP_RDMA_WRITE) {
-        allowed |= SIM_ACCESS_REMOTE_WRITE;
-    }
-    if (attr->access & ~allowed) {
+    if (attr->access & ~sim_mr_access(dev)) {
         return -EOPNOTSUPP;
     }
-
     if ((attr->length == 0) || (attr->length > SIM_MAX_MR_SIZE) ||
         !sim_accepts(&dev->knobs, SIM_ACCEPT_REGISTRATION, attr->length) ||
         (attr->addr + attr->length < attr->addr) ||

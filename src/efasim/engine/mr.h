@@ -25,6 +25,9 @@ struct sim_mr_attr {
     uint32_t key, index; /* out */
 };
 
+/* The access flags that the device has, SIM_ACCESS_. */
+uint32_t sim_mr_access(const struct sim_dev *dev);
+
 /* The error for which sim_mr_register() would refuse the request itself. */
 int sim_mr_check(const struct sim_dev *dev, const struct sim_mr_attr *attr);
 int sim_mr_register(struct sim_dev *dev, struct sim_pd *pd,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "opcode.h"
+#include "op.h"
 #include "mr.h"
 
 /* The line of an RDMA operation, all of it by the name: none lacks a part. */

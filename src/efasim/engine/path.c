@@ -2,7 +2,6 @@
 #include "steps.h"
 #include "dev.h"
 #include "op.h"
-#include "opcode.h"
 
 int sim_path_is_unreachable(const struct sim_dev *dev, unsigned nic)
 {

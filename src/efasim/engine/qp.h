@@ -35,6 +35,16 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p);
 void sim_qp_destroy(struct sim_qp *qp);
 
+/* Bytes of a work request, which follow from those of the ring and from the
+ * number of requests that a program asks for. */
+static inline uint16_t sim_qp_stride(const struct sim_profile *profile,
+                                     uint32_t ring_bytes, uint32_t requests)
+{
+    return ((profile->inline_bytes > IO_TX_INLINE_SMALL) && (requests > 0) &&
+            (ring_bytes / requests >= IO_TX_WQE_LARGE)) ?
+           IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
+}
+
 /* The program posts by libefa, which keeps to max_tx_batch, and rings more than
  * once between two looks of ours. Needs no serialising. */
 static inline void sim_qp_by_library(struct sim_qp *qp)

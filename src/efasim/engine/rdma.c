@@ -11,7 +11,7 @@
 #include "dev.h"
 #include "log.h"
 #include "mr.h"
-#include "opcode.h"
+#include "op.h"
 #include "qp.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "log.h"
 #include "mr.h"
 #include "op.h"
-#include "opcode.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "dev.h"
 #include "fault.h"
 #include "op.h"
-#include "opcode.h"
 #include "qp.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "process.h"
 #include "slot.h"
 
+#include "efasim/engine/named.h"
 #include "efasim/engine/rng.h"
 
 #include <ctype.h>
@@ -312,22 +313,6 @@ void fabric_leave(struct fabric *fabric, int is_last)
     fabric->slot = -1;
 }
 
-/* A device that this process had before it executed this program. */
-static struct dir_slot *fabric_slot_executed(const struct fabric *fabric)
-{
-    struct dir_slot *slot;
-    unsigned i;
-
-    for (i = 0; i < SIM_SLOTS; ++i) {
-        slot = &fabric->dir->slot[i];
-        if (fabric_slot_is_own(slot) && slot->is_device) {
-            return slot;
-        }
-    }
-
-    return NULL;
-}
-
 void fabric_leave_executed(const char *path)
 {
     struct fabric fabric = { .slot = -1, .like = -1, .has_rings = 1 };
@@ -341,7 +326,7 @@ void fabric_leave_executed(const char *path)
     fabric.dir = fabric_map(folder, 0);
     close(folder);
     while ((fabric.dir != NULL) &&
-           ((slot = fabric_slot_executed(&fabric)) != NULL)) {
+           ((slot = fabric_slot_own(&fabric, 1)) != NULL)) {
         fabric.slot  = slot - fabric.dir->slot;
         fabric.owner = atomic_load(&slot->owner);
         fabric_leave(&fabric, 1);
@@ -420,21 +405,20 @@ int fabric_clean(const char *path, unsigned *removed, unsigned *live)
 int fabric_counter(const struct fabric *fabric, unsigned nic,
                    const char *name, uint64_t *value)
 {
-    unsigned i;
+    size_t length = strlen(name);
+    unsigned i    = sim_named_find(dir_counter_names, DIR_COUNTERS, name,
+                                   length);
 
-    for (i = 0; i < DIR_COUNTERS; ++i) {
-        if (!strcmp(name, dir_counter_names[i])) {
-            *value = dir_counter(fabric->dir, nic, i);
-            return 0;
-        }
+    if (i < DIR_COUNTERS) {
+        *value = dir_counter(fabric->dir, nic, i);
+        return 0;
     }
-    for (i = 0; i < DIR_DRIVER_COUNTERS; ++i) {
-        if (!strcmp(name, dir_driver_counter_names[i])) {
-            *value = atomic_load(&fabric->dir->nic[nic].driver[i]);
-            return 0;
-        }
+    i = sim_named_find(dir_driver_counter_names, DIR_DRIVER_COUNTERS, name,
+                       length);
+    if (i < DIR_DRIVER_COUNTERS) {
+        *value = atomic_load(&fabric->dir->nic[nic].driver[i]);
+        return 0;
     }
-
     return -1;
 }
 

@@ -119,6 +119,24 @@ static void host_keep_right(void)
     }
 }
 
+/* Another live process, of this host (-1: of any), that is in such a namespace.
+ * 0: none, as it is for `ns` 0. */
+static int host_find(const struct fabric *fabric, const char *kind, uint64_t ns,
+                     int host)
+{
+    const struct dir_slot *slot = fabric->dir->slot;
+
+    for (; (ns != 0) && (slot < fabric->dir->slot + SIM_SLOTS); ++slot) {
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            ((host < 0) || ((int)dir_nic_host(slot->nic) == host)) &&
+            (slot->pid != getpid()) && fabric_slot_is_alive(slot) &&
+            (host_ns(slot->pid, kind) == ns)) {
+            return slot->pid;
+        }
+    }
+    return 0;
+}
+
 /*
  * Without root: one user namespace for the whole fabric, node 0 included. The
  * kernel lets processes of two of them not read each other's memory, which
@@ -127,52 +145,29 @@ static void host_keep_right(void)
 static int host_enter_user(struct fabric *fabric)
 {
     uint64_t ns = atomic_load(&fabric->dir->user_ns);
-    struct dir_slot *slot;
-    unsigned i;
+    int pid;
 
     if ((ns != 0) && (ns == host_ns(getpid(), "user"))) {
         return 0; /* an outer run has entered it */
     }
 
-    for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
-        slot = &fabric->dir->slot[i];
-        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            fabric_slot_is_alive(slot) &&
-            (host_ns(slot->pid, "user") == ns)) {
-            if (host_join_ns(slot->pid, "user", CLONE_NEWUSER) != 0) {
-                return -1;
-            }
-            host_keep_right();
-            return 0;
-        }
-    }
-
-    if (!host_may_make_user() || (host_make_user() != 0)) {
+    pid = host_find(fabric, "user", ns, -1);
+    if ((pid != 0) ? (host_join_ns(pid, "user", CLONE_NEWUSER) != 0) :
+                     (!host_may_make_user() || (host_make_user() != 0))) {
         return -1;
     }
     host_keep_right();
-    atomic_store(&fabric->dir->user_ns, host_ns(getpid(), "user"));
+    if (pid == 0) {
+        atomic_store(&fabric->dir->user_ns, host_ns(getpid(), "user"));
+    }
     return 0;
 }
 
 /* A live process of this host that is in the host's namespace. 0: none. */
-static int host_member(struct fabric *fabric, unsigned host)
+static int host_member(const struct fabric *fabric, unsigned host)
 {
-    uint64_t ns = atomic_load(&fabric->dir->host[host].ipc_ns);
-    struct dir_slot *slot;
-    unsigned i;
-
-    for (i = 0; (ns != 0) && (i < SIM_SLOTS); ++i) {
-        slot = &fabric->dir->slot[i];
-        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-            (dir_nic_host(slot->nic) == host) && (slot->pid != getpid()) &&
-            fabric_slot_is_alive(slot) &&
-            (host_ns(slot->pid, "ipc") == ns)) {
-            return slot->pid;
-        }
-    }
-
-    return 0;
+    return host_find(fabric, "ipc",
+                     atomic_load(&fabric->dir->host[host].ipc_ns), host);
 }
 
 static int host_ns_is_taken(struct fabric *fabric, unsigned host, uint64_t ns)

@@ -25,11 +25,21 @@ int fabric_slot_is_alive(const struct dir_slot *slot)
                                    slot->mark);
 }
 
-int fabric_slot_is_own(const struct dir_slot *slot)
+struct dir_slot *fabric_slot_own(const struct fabric *fabric, int is_device)
 {
-    return (atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
-           (slot->pid == getpid()) && (slot->pid_ns == fabric_process_ns()) &&
-           (slot->start_time == fabric_process_start(slot->pid));
+    struct dir_slot *slot = fabric->dir->slot;
+    int pid               = getpid();
+
+    for (; slot < fabric->dir->slot + SIM_SLOTS; ++slot) {
+        if ((atomic_load(&slot->state) == DIR_SLOT_LIVE) &&
+            (slot->pid == pid) && (!slot->is_device == !is_device) &&
+            (is_device || (slot->nic == fabric->nic)) &&
+            (slot->pid_ns == fabric_process_ns()) &&
+            (slot->start_time == fabric_process_start(pid))) {
+            return slot;
+        }
+    }
+    return NULL;
 }
 
 /* Each process with many devices is looked for once. */
@@ -80,26 +90,6 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
     return 0;
 }
 
-/* The place that this process took before it executed another program. */
-static int fabric_attach_again(struct fabric *fabric, unsigned nic)
-{
-    struct dir_slot *slot;
-    unsigned i;
-
-    for (i = 0; i < SIM_SLOTS; ++i) {
-        slot = &fabric->dir->slot[i];
-        if (fabric_slot_is_own(slot) && !slot->is_device &&
-            (slot->nic == nic)) {
-            fabric->slot  = i;
-            fabric->nic   = nic;
-            fabric->owner = atomic_load(&slot->owner);
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 /* Say whose the slot is; a further device's asks nobody. One without a device
  * is for what the process executes, too. */
 static void fabric_slot_sign(const struct fabric *fabric, struct dir_slot *slot)
@@ -126,7 +116,11 @@ int fabric_attach_locked(struct fabric *fabric, unsigned nic, int is_device)
     uint32_t index, gen;
     unsigned i;
 
-    if (!is_device && fabric_attach_again(fabric, nic)) {
+    fabric->nic = nic;
+    slot        = is_device ? NULL : fabric_slot_own(fabric, 0);
+    if (slot != NULL) {
+        fabric->slot  = slot - dir->slot;
+        fabric->owner = atomic_load(&slot->owner);
         return 0;
     }
 
@@ -153,7 +147,6 @@ int fabric_attach_locked(struct fabric *fabric, unsigned nic, int is_device)
     gen = (atomic_fetch_add(&slot->gen, 1) + 1) & 0xffff;
 
     fabric->slot  = index;
-    fabric->nic   = nic;
     fabric->owner = dir_owner(index, gen);
     atomic_store(&slot->owner, fabric->owner);
     atomic_store(&slot->state, DIR_SLOT_LIVE);

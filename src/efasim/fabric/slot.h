@@ -7,8 +7,9 @@
 
 void fabric_slot_free(struct fabric *fabric, struct dir_slot *slot);
 
-/* Whether this process took it, also before it executed this program. */
-int fabric_slot_is_own(const struct dir_slot *slot);
+/* A place that this process took, also before it executed this program: of a
+ * device, or without one on the host of fabric->nic. NULL: there is none. */
+struct dir_slot *fabric_slot_own(const struct fabric *fabric, int is_device);
 
 /* Take back what dead processes hold. The number of live ones. */
 unsigned fabric_reap(struct fabric *fabric);

@@ -32,7 +32,6 @@ enum pci_reg { /* offsets in BAR 0 */
     PCI_REG_MMIO_RESP_LO  = 0x60, /* where the answer goes */
     PCI_REG_MMIO_RESP_HI  = 0x64,
     PCI_REG_EQ_DB         = 0x68, /* 15:0 number, 31 arm */
-    PCI_REGS_END          = 0x6c,
 };
 
 /* Values of the version registers. From version 0.2 of the admin queue on, its

@@ -239,9 +239,10 @@ static struct pci_region *guest_find(const struct pci_guest *guest,
     return NULL;
 }
 
-uint8_t *pci_guest_at(const struct pci_guest *guest, uint64_t iova,
-                      size_t *length, int is_write)
+uint8_t *pci_guest_at(const void *of, uint64_t iova, size_t *length,
+                      int is_write)
 {
+    const struct pci_guest *guest   = of;
     const struct pci_region *region = guest_find(guest, iova);
     uint64_t at;
 
@@ -256,40 +257,36 @@ uint8_t *pci_guest_at(const struct pci_guest *guest, uint64_t iova,
     return region->ptr + at;
 }
 
+size_t pci_guest_copy(pci_guest_place place, const void *of, uint64_t addr,
+                      void *bytes, size_t length, int is_write)
+{
+    uint8_t *there;
+    size_t piece;
+
+    for (; length > 0; length -= piece, addr += piece) {
+        piece = length;
+        there = place(of, addr, &piece, is_write);
+        if (there == NULL) {
+            break;
+        }
+        memcpy(is_write ? there : bytes, is_write ? bytes : there, piece);
+        bytes = (uint8_t*)bytes + piece;
+    }
+    return length;
+}
+
 int pci_guest_read(const struct pci_guest *guest, uint64_t iova, void *dst,
                    size_t length)
 {
-    const uint8_t *src;
-    size_t piece;
-
-    for (; length > 0; length -= piece, iova += piece) {
-        piece = length;
-        src   = pci_guest_at(guest, iova, &piece, 0);
-        if (src == NULL) {
-            return -EFAULT;
-        }
-        memcpy(dst, src, piece);
-        dst = (uint8_t*)dst + piece;
-    }
-    return pci_guest_is_lost(guest) ? -EFAULT : 0;
+    return (pci_guest_copy(pci_guest_at, guest, iova, dst, length, 0) ||
+            pci_guest_is_lost(guest)) ? -EFAULT : 0;
 }
 
 int pci_guest_write(const struct pci_guest *guest, uint64_t iova,
                     const void *src, size_t length)
 {
-    uint8_t *dst;
-    size_t piece;
-
-    for (; length > 0; length -= piece, iova += piece) {
-        piece = length;
-        dst   = pci_guest_at(guest, iova, &piece, 1);
-        if (dst == NULL) {
-            return -EFAULT;
-        }
-        memcpy(dst, src, piece);
-        src = (const uint8_t*)src + piece;
-    }
-    return 0;
+    return pci_guest_copy(pci_guest_at, guest, iova, (void*)src, length, 1) ?
+           -EFAULT : 0;
 }
 
 uint8_t *pci_guest_hold(struct pci_guest *guest, uint64_t iova, size_t length,

@@ -72,10 +72,19 @@ int pci_guest_read(const struct pci_guest *guest, uint64_t iova, void *dst,
 int pci_guest_write(const struct pci_guest *guest, uint64_t iova,
                     const void *src, size_t length);
 
-/* A pointer to the byte at `iova`, valid until the next unmapping; *length is
- * cut to the end of its region. NULL: not mapped, or not writable. */
-uint8_t *pci_guest_at(const struct pci_guest *guest, uint64_t iova,
-                      size_t *length, int is_write);
+/* A pointer to the byte at this address of something; *length is cut to the end
+ * of what lies there side by side. NULL: not mapped, or not writable. */
+typedef uint8_t *(*pci_guest_place)(const void *of, uint64_t addr,
+                                    size_t *length, int is_write);
+
+/* That of guest memory, a struct pci_guest, valid until the next unmapping. */
+uint8_t *pci_guest_at(const void *of, uint64_t iova, size_t *length,
+                      int is_write);
+
+/* Copy to (`is_write`) or from such addresses. Returns the number of bytes that
+ * are left, as nothing is mapped there. */
+size_t pci_guest_copy(pci_guest_place place, const void *of, uint64_t addr,
+                      void *bytes, size_t length, int is_write);
 
 /* The same for a whole range, for writing, within one region. The region stays
  * mapped here until pci_guest_release(). NULL: there is no such region. */

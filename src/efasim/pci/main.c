@@ -80,20 +80,12 @@ static const char main_own[] = "";
 static int main_take(void *to, const option_row_t *row, const char *value)
 {
     struct main_state *state = to;
-    char err[512], label[80];
 
-    if (row->of == main_own) {
-        return strcmp(row->name, "plan") ? main_trace(state, value) :
-                                           main_plan(state, value);
+    if (row->of != main_own) {
+        return (rows_set(&state->knobs, row, value) == NULL) ? -1 : 0;
     }
-    snprintf(label, sizeof(label), "--%s", row->name);
-    if (sim_knob_set(&state->knobs, row->of, label,
-                     (value == NULL) ? rows_flag(row) : value, err,
-                     sizeof(err)) != 0) {
-        options_error("%s", err);
-        return -1;
-    }
-    return 0;
+    return strcmp(row->name, "plan") ? main_trace(state, value) :
+                                       main_plan(state, value);
 }
 
 static const option_row_t main_rows[] = {

@@ -9,7 +9,6 @@
 enum {
     QP_TYPE_UD         = 1,
     QP_TYPE_SRD        = 2,
-    QP_FLAG_VIRTUAL    = 3, /* bits of both rings */
     QP_FLAG_UNSOLICITED = 4,
     QP_FLAG_REQ_ID_64  = 8,
 };
@@ -30,17 +29,6 @@ static int qp_handle(struct pci_func *func)
     return -1;
 }
 
-/* The size of a work request follows from the ring's size and the number of
- * requests, which is more than half of the entries. */
-static uint16_t qp_stride(const struct pci_func *func,
-                          const struct pci_cmd_create_qp *req)
-{
-    return ((func->sim->profile->inline_bytes > IO_TX_INLINE_SMALL) &&
-            (req->sq_depth > 0) &&
-            (req->sq_bytes / req->sq_depth >= IO_TX_WQE_LARGE)) ?
-           IO_TX_WQE_LARGE : IO_TX_WQE_SMALL;
-}
-
 static int qp_is_pow2_or_0(uint32_t n)
 {
     return (n & (n - 1)) == 0;
@@ -50,7 +38,9 @@ static int qp_check(const struct pci_func *func,
                     const struct pci_cmd_create_qp *req)
 {
     uint32_t caps     = sim_profile_caps(func->sim), known = 0;
-    uint32_t sq_depth = req->sq_bytes / qp_stride(func, req);
+    uint32_t sq_depth = req->sq_bytes /
+                        sim_qp_stride(func->sim->profile, req->sq_bytes,
+                                      req->sq_depth);
     uint32_t rq_depth = req->rq_bytes / sizeof(struct io_rx_desc);
 
     known |= (caps & SIM_CAP_UNSOLICITED_WRITE) ? QP_FLAG_UNSOLICITED : 0;
@@ -99,7 +89,8 @@ PCI_HANDLER(pci_qp_create)
     attr.pd          = pci_object_pd(func, req.pd);
     attr.send_cq     = func->cq[req.send_cq].cq;
     attr.recv_cq     = func->cq[req.recv_cq].cq;
-    attr.sq_stride   = qp_stride(func, &req);
+    attr.sq_stride   = sim_qp_stride(func->sim->profile, req.sq_bytes,
+                                     req.sq_depth);
     attr.sq_depth    = req.sq_bytes / attr.sq_stride;
     attr.rq_depth    = req.rq_bytes / sizeof(struct io_rx_desc);
     attr.sq_ring     = func->llq + (size_t)handle * PCI_LLQ_BYTES;

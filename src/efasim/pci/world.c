@@ -184,9 +184,10 @@ static int world_is_alive(void *env, uint32_t owner)
 
 /* Where an address of the engine's is, in a registration of `func` or in the
  * guest's memory. */
-static uint8_t *world_at(struct pci_func *func, uint64_t addr, size_t *length,
+static uint8_t *world_at(const void *of, uint64_t addr, size_t *length,
                          int is_write)
 {
+    const struct pci_func *func = of;
     struct pci_mr *mr;
 
     if (addr & PCI_ADDR_GUEST) {
@@ -240,36 +241,15 @@ static int world_rdma(void *env, uint32_t owner, enum io_tx_op op,
  * zeros, and writes to it are lost. */
 static void world_mem_read(void *env, void *dst, uint64_t addr, size_t length)
 {
-    const uint8_t *src;
-    size_t piece;
+    size_t left = pci_guest_copy(world_at, env, addr, dst, length, 0);
 
-    for (; length > 0; length -= piece, addr += piece) {
-        piece = length;
-        src   = world_at(env, addr, &piece, 0);
-        if (src == NULL) {
-            memset(dst, 0, length);
-            return;
-        }
-        memcpy(dst, src, piece);
-        dst = (uint8_t*)dst + piece;
-    }
+    memset((uint8_t*)dst + (length - left), 0, left);
 }
 
 static void world_mem_write(void *env, uint64_t addr, const void *src,
                             size_t length)
 {
-    uint8_t *dst;
-    size_t piece;
-
-    for (; length > 0; length -= piece, addr += piece) {
-        piece = length;
-        dst   = world_at(env, addr, &piece, 1);
-        if (dst == NULL) {
-            return;
-        }
-        memcpy(dst, src, piece);
-        src = (const uint8_t*)src + piece;
-    }
+    (void)pci_guest_copy(world_at, env, addr, (void*)src, length, 1);
 }
 
 static void world_event(void *env, struct sim_cq *cq)
