@@ -35,7 +35,7 @@ enum {
     UNKNOWN_US    = 20000, /* while nobody knows who rings a QP's doorbell */
 };
 
-static _Atomic int backstop_thread; /* its number */
+_Atomic int drv_backstop_thread;
 
 /* An eager device does all that there is to do, as hardware would have. */
 static unsigned backstop_run(struct sim_dev *sim)
@@ -284,18 +284,13 @@ static void *backstop_main(void *arg)
     unsigned idle_us = 0;
 
     (void)arg;
-    backstop_thread = syscall(SYS_gettid);
+    drv_backstop_thread = syscall(SYS_gettid);
     drv_lock_without_signals(NULL);
     for (;;) {
         idle_us = drv_backstop_round(idle_us);
     }
 
     return NULL;
-}
-
-int drv_backstop_thread(void)
-{
-    return backstop_thread;
 }
 
 void drv_backstop_wake(void)

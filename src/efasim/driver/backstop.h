@@ -12,7 +12,7 @@ int drv_backstop_start(void);
 unsigned drv_backstop_round(unsigned idle_us);
 
 /* The thread's number; 0: it has none yet. */
-int drv_backstop_thread(void);
+extern _Atomic int drv_backstop_thread;
 
 /* Somebody else has done rounds: the thread says anew how it sleeps. */
 void drv_backstop_wake(void);

@@ -25,20 +25,19 @@ static void lock_signals_hold(void)
 {
     uint64_t all = ~0ull;
 
-    if (lock_has_none) {
-        return;
+    if (!lock_has_none) {
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &lock_signals,
+                sizeof(all));
     }
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &lock_signals, sizeof(all));
 }
 
 static void lock_signals_restore(void)
 {
     uint64_t old = lock_signals;
 
-    if (lock_has_none) {
-        return;
+    if (!lock_has_none) {
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     }
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
 void drv_lock_without_signals(void (*wait)(void))

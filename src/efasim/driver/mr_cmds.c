@@ -46,11 +46,6 @@ static int mr_check_access(const struct drv_dev *dev, uint32_t access)
     return (access & ~sim_mr_access(dev->sim)) ? -EOPNOTSUPP : 0;
 }
 
-static uint64_t mr_page_span(uint64_t addr, uint64_t length)
-{
-    return drv_page_up(addr + length) - drv_page_down(addr);
-}
-
 /* The kernel pins the pages, so they must be there. mincore() says whether
  * the range is mapped. */
 int drv_mr_is_mapped(uint64_t addr, uint64_t span)
@@ -234,7 +229,7 @@ int drv_mr_reg(struct drv_cmd *cmd)
         .iova   = req.hca_va,
         .access = req.access_flags,
     };
-    span = mr_page_span(req.start, req.length);
+    span = drv_page_up(req.start + req.length) - drv_page_down(req.start);
     attr.page_shift = mr_page_shift(&dev->knobs, req.start, span);
     ret  = mr_pin(dev, &req, span, &map);
     if (ret != 0) {

@@ -181,7 +181,7 @@ static int standby_lead_out(void)
     int tid = drv.lock.__data.__owner;
 
     return (tid != 0) ? standby_lead(tid) :
-           (standby_lead(standby.owner) || standby_lead(drv_backstop_thread()));
+           (standby_lead(standby.owner) || standby_lead(drv_backstop_thread));
 }
 
 /* A hash of what /proc tells of a process's rights; 0: nothing. */

@@ -86,12 +86,6 @@ static uint8_t check_buf(const struct sim_qp *qp, const struct io_buf *buf,
            EFA_STATUS_LOCAL_LKEY : EFA_STATUS_OK;
 }
 
-static uint32_t check_inline_room(const struct sim_qp *qp)
-{
-    return (qp->sq.stride == IO_TX_WQE_LARGE) ? IO_TX_INLINE_LARGE :
-                                                IO_TX_INLINE_SMALL;
-}
-
 static uint8_t check_send(struct sim_op *op)
 {
     const struct io_tx_meta *meta = &op->wqe.meta;
@@ -101,7 +95,8 @@ static uint8_t check_send(struct sim_op *op)
 
     if (meta->ctrl1 & IO_TX_INLINE) {
         op->length = meta->length;
-        return (meta->length <= check_inline_room(op->qp)) ?
+        return (meta->length <= ((op->qp->sq.stride == IO_TX_WQE_LARGE) ?
+                                 IO_TX_INLINE_LARGE : IO_TX_INLINE_SMALL)) ?
                EFA_STATUS_OK : EFA_STATUS_LOCAL_LENGTH;
     }
 

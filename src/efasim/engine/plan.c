@@ -24,15 +24,9 @@ struct plan_line {
     size_t   err_size;
 };
 
-static const char *const plan_actions[SIM_DO_ACTIONS] = {
-    [SIM_DO_KNOB]      = NULL,
-    [SIM_DO_PARTITION] = "partition",
-    [SIM_DO_CLOG]      = "clog",
-    [SIM_DO_HEAL]      = "heal",
-    [SIM_DO_ABSENT]    = "absent",
-    [SIM_DO_REMOVE]    = "remove",
-    [SIM_DO_KILL]      = "kill",
-};
+#define PLAN_NAME(_number, _name) _name,
+
+static const char *const plan_actions[] = { NULL, SIM_DO_LIST(PLAN_NAME) };
 
 static int plan_fail(struct plan_line *line, const char *allowed)
 {

@@ -69,16 +69,18 @@ enum sim_plan_when {
     SIM_WHEN_REQUESTS, /* threshold: a number of requests */
 };
 
-enum sim_plan_action {
-    SIM_DO_KNOB,
-    SIM_DO_PARTITION,
-    SIM_DO_CLOG,
-    SIM_DO_HEAL,
-    SIM_DO_ABSENT,
-    SIM_DO_REMOVE,
-    SIM_DO_KILL,
-    SIM_DO_ACTIONS
-};
+/* Actions but that of a knob, as a plan spells them */
+#define SIM_DO_LIST(_) \
+    _(PARTITION, "partition") \
+    _(CLOG, "clog") \
+    _(HEAL, "heal") \
+    _(ABSENT, "absent") \
+    _(REMOVE, "remove") \
+    _(KILL, "kill")
+
+#define SIM_DO_NUMBER(_number, _name) SIM_DO_##_number,
+
+enum sim_plan_action { SIM_DO_KNOB, SIM_DO_LIST(SIM_DO_NUMBER) SIM_DO_ACTIONS };
 
 struct sim_rule {
     enum sim_plan_when     when;

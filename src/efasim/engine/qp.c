@@ -53,12 +53,6 @@ static int qp_may_be_made(const struct sim_dev *dev)
     return sim_accepts(&dev->knobs, SIM_ACCEPT_QUEUE_PAIRS, count);
 }
 
-/* The number that is tried first: the lowest, or the one behind the last. */
-static unsigned qp_first(const struct sim_dev *dev)
-{
-    return dev->knobs.reuse_qpn ? 1 : dev->qpn_next;
-}
-
 int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
                   struct sim_qp **qp_p)
 {
@@ -69,8 +63,10 @@ int sim_qp_create(struct sim_dev *dev, const struct sim_qp_attr *attr,
         return -ENOMEM;
     }
 
+    /* the lowest number first, or that behind the last */
     qpn = qp_may_be_made(dev) ?
-          dir_qp_claim(dev->dir, dev->nic, dev->owner, qp_first(dev)) : -1;
+          dir_qp_claim(dev->dir, dev->nic, dev->owner,
+                       dev->knobs.reuse_qpn ? 1 : dev->qpn_next) : -1;
     if (qpn < 0) {
         free(qp);
         return -ENOMEM;

@@ -17,8 +17,6 @@
 #define AT_STATX_DONT_SYNC 0x4000 /* the C library is older than the call */
 #endif
 
-#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
 enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
 
 int fabric_folder_look(int dir, const char *path, struct statx *st)
@@ -54,7 +52,7 @@ int fabric_folder_open(const char *path)
         errno = EPERM;
         return -1;
     }
-    fd = open(path, FOLDER_FLAGS | O_NOATIME);
+    fd = open(path, FABRIC_FOLDER_FLAGS | O_NOATIME);
     if (fd >= 0) {
         if (!folder_is_mount(path) && (fstat(fd, &st) == 0) &&
             (st.st_uid == geteuid()) && !(st.st_mode & FOLDER_OTHERS)) {
@@ -116,12 +114,6 @@ int fabric_folder_file(const char *path, const char *name, int flags)
     return fd;
 }
 
-int fabric_folder_child(int folder, const char *name)
-{
-    return ((mkdirat(folder, name, 0700) != 0) && (errno != EEXIST)) ?
-           -1 : openat(folder, name, FOLDER_FLAGS);
-}
-
 /* It may become a link at any time: opened, it is a folder and stays one. */
 static void folder_remove(int folder, const char *name)
 {
@@ -135,7 +127,7 @@ static void folder_remove(int folder, const char *name)
         unlinkat(folder, name, 0);
         return;
     }
-    child = openat(folder, name, FOLDER_FLAGS);
+    child = openat(folder, name, FABRIC_FOLDER_FLAGS);
     if (child >= 0) {
         fabric_folder_empty(child, "");
         close(child);
@@ -145,7 +137,7 @@ static void folder_remove(int folder, const char *name)
 
 void fabric_folder_empty(int folder, const char *prefix)
 {
-    int again = openat(folder, ".", FOLDER_FLAGS);
+    int again = openat(folder, ".", FABRIC_FOLDER_FLAGS);
     DIR *dir  = (again < 0) ? NULL : fdopendir(again);
     struct dirent *entry;
 

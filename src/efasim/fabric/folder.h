@@ -9,6 +9,9 @@
 #ifndef EFASIM_FABRIC_FOLDER_H
 #define EFASIM_FABRIC_FOLDER_H
 
+/* With which a folder is opened */
+#define FABRIC_FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
 /* A descriptor, or -1 with errno; ENOENT: there is none; EPERM: what has that
  * name is not to be believed, see fabric_folder_say(). */
 int fabric_folder_open(const char *path);
@@ -28,9 +31,6 @@ void fabric_fd_close(int fd);
 
 /* A file in the folder at `path`, with the flags of open(); -1 with errno. */
 int fabric_folder_file(const char *path, const char *name, int flags);
-
-/* A folder in it, made if it is not there; -1 with errno. */
-int fabric_folder_child(int folder, const char *name);
 
 /* Remove what is in it and begins with `prefix` ("": all): of a link, not what
  * it leads to. */

@@ -397,21 +397,14 @@ static int sysfs_create_host(const struct fabric *fabric, unsigned host,
     return 0;
 }
 
-/* 1: the host is as asked for; a 0 in the request asks for nothing. */
-static int sysfs_host_is(const struct dir_host *host, unsigned profile,
-                         unsigned devices)
-{
-    return ((profile == 0) || (profile == atomic_load(&host->profile))) &&
-           ((devices == 0) || (devices == atomic_load(&host->devices)));
-}
-
-/* The folder of a host; `folder` is the fabric's. */
+/* The folder of a host, made if it is not there; `folder` is the fabric's. */
 static int sysfs_root(int folder, unsigned host)
 {
     char name[16];
 
     snprintf(name, sizeof(name), "node%u", host);
-    return fabric_folder_child(folder, name);
+    return ((mkdirat(folder, name, 0700) != 0) && (errno != EEXIST)) ? -1 :
+           openat(folder, name, FABRIC_FOLDER_FLAGS);
 }
 
 static int sysfs_create_locked(struct fabric *fabric, int root, unsigned host,
@@ -419,9 +412,11 @@ static int sysfs_create_locked(struct fabric *fabric, int root, unsigned host,
 {
     struct dir_host *entry = &fabric->dir->host[host];
 
-    if (faccessat(root, ".complete", F_OK, 0) == 0) {
+    if (faccessat(root, ".complete", F_OK, 0) == 0) { /* 0 asks for nothing */
         errno = EEXIST;
-        return sysfs_host_is(entry, profile, devices) ? 0 : -1;
+        return (((profile == 0) || (profile == atomic_load(&entry->profile))) &&
+                ((devices == 0) || (devices == atomic_load(&entry->devices)))) ?
+               0 : -1;
     }
 
     atomic_store(&entry->profile, profile ? profile : SIM_PROFILE_DEFAULT);
