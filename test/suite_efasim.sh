@@ -178,7 +178,11 @@ plans() {
 stat_command() {
     need ib_send_bw
     "$EFASIM" run --fabric "t$$" -- "$SUITE_SCRIPT" --call "$SUITE" \
-        "$BUILD" "$PROFILE" "$CHECK_LOG" stat_rounds "t$$"
+        "$BUILD" "$PROFILE" "$CHECK_LOG" stat_rounds "t$$" || exit
+    ! "$EFASIM" stat --fabric "t$$" --json=- >"$CHECK_LOG.json" 2>"$CHECK_LOG.line" ||
+        fail "no fabric: status 0"
+    [ "$(python3 -c 'import json, sys; print("efasim:", json.load(sys.stdin)["error"])' \
+        <"$CHECK_LOG.json")" = "$(<"$CHECK_LOG.line")" ] || fail "without a fabric, the JSON"
 }
 
 stat_rounds() {

@@ -95,40 +95,33 @@ void cli_stat_print(const struct fabric *fabric, FILE *out)
     }
 }
 
-/* 0, or -1 after a line. */
-static int stat_json(const struct fabric *fabric, const char *path)
+static void stat_json(json_t *json, const struct fabric *fabric)
 {
     unsigned src, dst, i;
-    json_t json;
 
-    if (json_open(&json, "json", path) != 0) {
-        return -1;
-    }
-    json_report(&json);
-    json_array(&json, "devices");
+    json_array(json, "devices");
     stat_for_each_up(fabric, src) {
-        json_object(&json, NULL);
-        json_count(&json, "host", dir_nic_host(src));
-        json_text(&json, "device", fabric_sysfs_nic_name(fabric, src));
+        json_object(json, NULL);
+        json_count(json, "host", dir_nic_host(src));
+        json_text(json, "device", fabric_sysfs_nic_name(fabric, src));
         for (i = 0; i < DIR_COUNTERS; ++i) {
-            json_count(&json, dir_counter_names[i],
+            json_count(json, dir_counter_names[i],
                        dir_counter(fabric->dir, src, i));
         }
-        json_object(&json, "bytes_to");
+        json_object(json, "bytes_to");
         for (dst = 0; dst < SIM_NICS; ++dst) {
             char name[64];
 
             if (dir_pair(fabric->dir, src, dst) > 0) {
                 snprintf(name, sizeof(name), "%u %s", dir_nic_host(dst),
                          fabric_sysfs_nic_name(fabric, dst));
-                json_count(&json, name, dir_pair(fabric->dir, src, dst));
+                json_count(json, name, dir_pair(fabric->dir, src, dst));
             }
         }
-        json_end_object(&json);
-        json_end_object(&json);
+        json_end_object(json);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    return json_close(&json);
+    json_end_array(json);
 }
 
 /* The counters that have a column; the others are told where they are not 0. */
@@ -387,20 +380,24 @@ const char *cli_fabric_name(const char *option)
     return name;
 }
 
-static void stat_no_fabric(const char *name, const char *path)
+static void stat_no_fabric(json_t *json, const char *name, const char *path)
 {
-    int err = errno;
+    int err         = errno;
+    const char *why = (err == EPERM) ? fabric_folder_say(path) : NULL;
+    char line[FABRIC_PATH_MAX + 200];
 
-    if (err == EPERM) {
-        options_error("%s", fabric_folder_say(path));
-        return;
+    if (why == NULL) {
+        snprintf(line, sizeof(line), (err == EPROTO) ?
+                 "fabric '%s' is of another version of efasim (%s): use the "
+                 "efasim of its programs" :
+                 "no fabric named '%s' (%s): one exists only while an `efasim "
+                 "run` or a program in it runs; start one, or name another by "
+                 "--fabric", name, strerror(err));
+        why = line;
     }
-    options_error((err == EPROTO) ?
-              "fabric '%s' is of another version of efasim (%s): use the "
-              "efasim of its programs" :
-              "no fabric named '%s' (%s): one exists only while an `efasim "
-              "run` or a program in it runs; start one, or name another by "
-              "--fabric", name, strerror(err));
+    options_error("%s", why);
+    json_text(json, "error", why);
+    json_close(json);
 }
 
 int cli_stat(int argc, char **argv)
@@ -410,22 +407,28 @@ int cli_stat(int argc, char **argv)
     struct fabric *fabric;
     const char *name;
     int status = 0;
+    json_t json;
 
     stat_parse(&stat_command, argc, argv, &options);
     name = cli_fabric_name(options.fabric);
     if (name == NULL) {
         return OPTIONS_EXIT_USAGE;
     }
+    if (json_open(&json, "json", options.json) != 0) {
+        return 1;
+    }
 
+    json_report(&json);
     fabric_path(name, path);
     fabric = fabric_open(path, 0, -1);
     if (fabric == NULL) {
-        stat_no_fabric(name, path);
+        stat_no_fabric(&json, name, path);
         return 1;
     }
 
     if (options.json != NULL) {
-        status = (stat_json(fabric, options.json) != 0);
+        stat_json(&json, fabric);
+        status = (json_close(&json) != 0);
     } else if (options.watch) {
         stat_watch(fabric, &options);
     } else {
