@@ -120,19 +120,32 @@ planted_live() {
     rm -rf "$2"
 }
 
-# planted_fuse: links that their file system, another user's, calls root's are not
-# followed.
+# planted_fuse: links and folders that their file system, another user's, calls root's are
+# not followed, nor believed.
 planted_fuse() {
-    local to=$CHECK_LOG.fuse status=0
-    [ -c /dev/fuse ] && unshare -m true 2>/dev/null || skip_here "no FUSE here"
-    mkdir -p "$to" && echo mine >"$to.kept" || fail "mkdir"
-    # shellcheck disable=SC2016 # for the shell in there
-    timeout -s KILL 60 unshare -m bash -c 'python3 -B "$0" "$1" 4242 "$1.kept" & fuse=$!
-        until [ -L "$1/x" ]; do kill -0 $fuse || exit 9; sleep 0.05; done
-        "$2" run --stat="$1/x" -- true; kill $fuse' "$TEST_DIR/apps/fuse_link.py" "$to" \
-        "$EFASIM" || status=$?
-    [ $status != 9 ] || skip_here "no FUSE here"
-    [ "$(cat "$to.kept")" = mine ] || fail "a link was followed"
+    unshare -m true 2>/dev/null || skip_here "no FUSE here"
+    user_home
+    mkdir -m 1777 "$USER_HOME/all" && mkdir "$USER_HOME/all/ucx-efa-srd" "$USER_HOME/kept" &&
+        echo mine >"$USER_HOME/kept/file" && echo '{}' >"$USER_HOME/json" || fail "mkdir"
+    timeout -s KILL 60 unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
+        "$CHECK_LOG" planted_fuse_inside "$USER_HOME" || exit
+}
+
+planted_fuse_inside() {
+    local to=$1/all/ucx-efa-srd kept=$1/kept top=${TEST_DIR%/*} home out
+    fuse_mounted "$to" "$kept/file" || skip_here "no FUSE here"
+    "$EFASIM" run --stat="$to/x" -- true
+    [ "$(<"$kept/file")" = mine ] || fail "a link was followed"
+    ! python3 -B "$top/contrib/examples/efa_top_prom.py" "$1/json" "$to/up/efa.prom" &&
+        [ ! -e "$kept/efa.prom" ] || fail "efa_top_prom: a link was followed"
+    for home in "$1/all" "$to"; do
+        # shellcheck source=contrib/ci/cache.sh
+        out=$(XDG_CACHE_HOME=$home && . "$top/contrib/ci/cache.sh" 2>&1) &&
+            fail "his cache in $home is believed"
+        grep "is not this user's alone" <<<"$out" || fail "the cache: $out"
+    done
+    # shellcheck source=contrib/ci/cache.sh
+    (SUDO_UID=4242 XDG_CACHE_HOME=$to && . "$top/contrib/ci/cache.sh") || fail "his own: status $?"
 }
 
 # planted_mount NAME AT: what is mounted there may say that it is root's.

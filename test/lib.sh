@@ -171,6 +171,19 @@ fail() {
     exit 1
 }
 
+# fuse_mounted FOLDER PATH: another user's file system is there while this process runs, of
+# which fuse_link.py tells. Nonzero: there is no FUSE here.
+fuse_mounted() {
+    python3 -B "$TEST_DIR/apps/fuse_link.py" "$1" 4242 "$2" &
+    local server=$!
+    # shellcheck disable=SC2064  # now, not then
+    trap "kill $server 2>/dev/null" EXIT
+    until [ -L "$1/x" ]; do
+        kill -0 $server 2>/dev/null || return
+        sleep 0.05
+    done
+}
+
 # A number that the suite shows under the check's "ok".
 note() {
     echo "note: $*"

@@ -6,7 +6,8 @@
 # name (XDG_CACHE_HOME=/tmp, another user's or a group's, unless both are this user's, or
 # his who is root by sudo) only one of this user's alone is believed, which none of them can
 # put another in the place of; and what is made in it is nobody else's to write to. Nor is
-# one believed in a folder that others may rename, or may write to by a list of access.
+# one believed in a folder that others may rename, may write to by a list of access, or have
+# mounted.
 srd_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
 srd_others=(! -user "$(id -u)" ! -user 0 ! -user "${SUDO_UID:-0}")
 srd_group=(! \( -user "$(id -u)" -group "$(id -g)" \)
@@ -17,15 +18,20 @@ srd_listed() {
     d????w???[!tT]+*) echo "$1" ;;
     esac
 }
+# srd_lent FOLDER: another user has mounted it (FUSE), and says of owners what he likes.
+srd_lent() {
+    findmnt -nro FS-OPTIONS -T "$1" 2>/dev/null |
+        sed -nE "/,user_id=(0|$(id -u)|${SUDO_UID:-0})(,|\$)/d; /,user_id=/p"
+}
 umask go-w
 mkdir -p "${srd_cache%/*}" 2>/dev/null # or another may make it, after this look
 srd_above=$(cd "${srd_cache%/*}" 2>/dev/null && pwd -P)
-srd_loose=$(srd_listed "${srd_cache%/*}/.")
+srd_loose=$(srd_listed "${srd_cache%/*}/."; srd_lent "${srd_cache%/*}"; srd_lent "$srd_cache")
 while [ "${#srd_above}" -gt 1 ]; do
     srd_above=${srd_above%/*}
     srd_loose+=$(find "${srd_above:-/}" -prune \( ! -perm -1000 \( -perm -002 -o \
         -perm -020 "${srd_group[@]}" \) -o ! -user "$(stat -c %u /)" "${srd_others[@]}" \))
-    srd_loose+=$(srd_listed "${srd_above:-/}")
+    srd_loose+=$(srd_listed "${srd_above:-/}"; srd_lent "${srd_above:-/}")
 done
 if [ -n "$srd_loose$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o \
     -perm -020 "${srd_group[@]}" -o "${srd_others[@]}" \) 2>/dev/null)" ]; then

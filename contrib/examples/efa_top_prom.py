@@ -13,6 +13,7 @@ the devices; for the peers of a user's processes, in the job:
 import errno
 import json
 import os
+import re
 import stat
 import sys
 
@@ -52,6 +53,16 @@ def lines(top):
             yield f'efa_{name}_total{where} {one["counters"][name]}'
 
 
+def lent(device):
+    """Whether another user has mounted it (FUSE): he says of owners what he likes."""
+    number, users = f' {os.major(device)}:{os.minor(device)} ', ['0']
+    with open('/proc/self/mountinfo', encoding='ascii', errors='replace') as mounts:
+        for line in mounts:
+            if number in line:
+                users += re.findall(r',user_id=(\d+)', line.split(' ')[-1])
+    return int(users[-1]) not in (0, os.geteuid())
+
+
 def opened(folder):
     """A descriptor of it; on the way there, links of root and one's own are followed."""
     at, parts, links = os.open('.', os.O_PATH), ['/' * folder.startswith('/')], 0
@@ -62,7 +73,8 @@ def opened(folder):
         status = os.fstat(place)
         if stat.S_ISLNK(status.st_mode):
             links += 1
-            if links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid):
+            if (links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid) or
+                    lent(status.st_dev)):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part)
             text = os.readlink('', dir_fd=place)
             parts[:0] = ['/' * text.startswith('/'), *text.split('/')]
