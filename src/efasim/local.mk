@@ -61,6 +61,7 @@ efasim_driver_sources = \
 	src/efasim/driver/preload.c src/efasim/driver/preload.h \
 	src/efasim/driver/qp_cmds.c src/efasim/driver/redirect.c \
 	src/efasim/driver/region.c src/efasim/driver/region.h \
+	src/efasim/driver/privilege.c \
 	src/efasim/driver/standby.c src/efasim/driver/standby.h \
 	src/efasim/driver/state.c src/efasim/driver/state.h \
 	src/efasim/efasim.h
