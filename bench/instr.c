@@ -8,6 +8,7 @@
  *
  * usage: instr ROUNDS            the data path
  *        instr ROUNDS ENDPOINTS  as many endpoints, each to a GID of its own
+ *        instr ROUNDS full       a queue of 16 that is full
  */
 #define _GNU_SOURCE
 #include "instr.h"
@@ -275,6 +276,21 @@ static unsigned long bench_chunks(const efa_chunk_t *chunk)
     return bytes;
 }
 
+/* Two that know each other. */
+static void bench_open_introduced(bench_side_t *a, bench_side_t *b)
+{
+    unsigned i;
+
+    bench_open_sides(a, b);
+    a->ep = bench_side_connect(a, b->dev_addr, b->iface_addr);
+    for (i = 0; i < 1000; ++i) { /* introductions */
+        uct_ep_am_short(a->ep, BENCH_AM, 0, NULL, 0);
+        bench_progress(a);
+        bench_progress(b);
+    }
+    bench_settle(a, b);
+}
+
 static void bench_data_path(unsigned long rounds)
 {
     static const bench_round_t round[] = {
@@ -298,15 +314,7 @@ static void bench_data_path(unsigned long rounds)
     unsigned long i;
     unsigned      half;
 
-    bench_open_sides(&a, &b);
-    a.ep = bench_side_connect(&a, b.dev_addr, b.iface_addr);
-    for (i = 0; i < 1000; ++i) { /* introductions */
-        uct_ep_am_short(a.ep, BENCH_AM, 0, NULL, 0);
-        bench_progress(&a);
-        bench_progress(&b);
-    }
-    bench_settle(&a, &b);
-
+    bench_open_introduced(&a, &b);
     half = bench_align(&a, &b);
     for (i = 0; i <= last; ++i) {
         if (i == last) {
@@ -355,9 +363,13 @@ static void bench_endpoints(unsigned long rounds, unsigned long endpoints)
 int main(int argc, char **argv)
 {
     unsigned long rounds = (argc > 1) ? strtoul(argv[1], NULL, 10) : 100;
+    bench_side_t  a, b;
 
     bench_md_open();
-    if (argc > 2) {
+    if ((argc > 2) && (strcmp(argv[2], "full") == 0)) {
+        bench_open_introduced(&a, &b);
+        bench_memory_full(&a, &b, rounds);
+    } else if (argc > 2) {
         bench_endpoints(rounds, strtoul(argv[2], NULL, 10));
     } else {
         bench_data_path(rounds);

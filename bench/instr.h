@@ -52,6 +52,9 @@ uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,
  * each. */
 void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds);
 
+/* Operations that find the send queue full. */
+void bench_memory_full(bench_side_t *a, bench_side_t *b, unsigned long rounds);
+
 #define BENCH_PHASE __attribute__((noinline))
 
 /* Not by a jump, as callgrind would count that to the caller. */

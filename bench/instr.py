@@ -48,9 +48,6 @@ def phases_of(rounds, sid, endpoints):
         sid and ("bench_post_put_short", messages, 122, 127, "post put_short 8 B"),
         sid and ("bench_complete_put", messages, 55, 49,
                  "completion of put_short, 16"),
-        ("bench_refuse", BATCH, 172, 172, f"{full}, full queue: refused"),
-        ("bench_queue", messages, 87, 87, f"{full}, full queue: and waits"),
-        ("bench_serve", messages, 315, 314, f"{full}, full queue: served"),
         ("bench_post_get_list", pieces, 140, 84, "post a piece of a list, get"),
         sid and ("bench_post_put_list", pieces, 142, 84,
                  "post a piece of a list, put"),
@@ -73,6 +70,10 @@ def phases_of(rounds, sid, endpoints):
         ("bench_turn_one", 64 * BATCH, 96, 103, "receive and limits, one flow"),
         ("bench_turn_sixteen", 64 * BATCH, 95, 102,
          "receive and limits, 16 flows")] if row]),
+            ("full", [rounds, "full"], [
+                ("bench_refuse", messages, 175, 173, f"{full}, full queue: refused"),
+                ("bench_queue", messages, 87, 87, f"{full}, full queue: and waits"),
+                ("bench_serve", messages, 355, 423, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [
                 ("bench_create", 100, 1950, 2020, "endpoint, 100 GIDs")]),
             ("create", [rounds, endpoints], [
@@ -174,7 +175,8 @@ def measure(run, report):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         found = list(pool.map(
             lambda name, arguments, rows: run.collect(
-                name, [phase for phase, *_ in rows], arguments), *zip(*runs)))
+                name, [phase for phase, *_ in rows], arguments,
+                *["UCX_SRD_TX_QUEUE_LEN=16"] * (name == "full")), *zip(*runs)))
     t, v = {}, {} # of one operation: transport, verbs
     print(f"instructions per operation, {options.rounds} rounds of {BATCH} messages")
     poll = found[0][0]["bench_empty"][1] / 2 / options.rounds # it polls twice

@@ -521,9 +521,6 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
         }
         passed += iface->ops.free == NULL;
     }
-    if (passed > 0) {
-        iface->todo |= BASE_TODO_DRAIN;
-    }
     dispatch->parted = passed >= BASE_PENDING_PASSED;
     dispatch->cut   |= dispatch->parted | (count >= BASE_PENDING_BUDGET);
     return count;

@@ -2,7 +2,6 @@
 /* The beginning of each post: an operation, and the call of the queue. */
 #include "base_post.h"
 #include "base_flow.h"
-#include "base_rx.h"
 
 int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 {
@@ -17,9 +16,7 @@ base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)
 {
     int moves = flow_reserve_moves(flow_tx_busy(ep->tx), &ep->reserve_seen);
 
-    if (iface->ops.reserve.held >= BASE_POLL_BATCH) {
-        iface->todo |= BASE_TODO_DRAIN;
-    }
+    iface->todo |= BASE_TODO_DRAIN;
     if (!base_op_is_left(&iface->ops) ||
         !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, moves,
                           base_flow_clock(iface))) {
