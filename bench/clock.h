@@ -24,7 +24,10 @@ void bench_clock_open(void);
  */
 void bench_device_is_eager(int is_eager);
 
-/* Time passes for the module, and a device that is not eager works. */
+/* Time passes for the module, as much as a post or a poll takes. */
+void bench_clock_passes(void);
+
+/* The same, and a device that is not eager works. */
 void bench_device_works(void);
 
 #endif

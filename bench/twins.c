@@ -252,6 +252,8 @@ static void twins_post_to(int side, unsigned long number)
     uint64_t remote = (uint64_t)to->memory + offset;
     void    *request;
 
+    bench_clock_passes(); /* here, and at the other end */
+    bench_clock_passes();
     if (now.operation[0] == 't') {
         twins_post_receive(to, offset);
         request = ucp_tag_send_nbx(ep, memory, now.size, TWINS_TAG,
