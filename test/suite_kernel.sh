@@ -186,7 +186,7 @@ guests_one() {
 guests_machine() {
     local pid
     for pid in /proc/[0-9]*; do
-        if [ "$(cat "$pid/comm" 2>/dev/null)" = qemu-system-x86 ] &&
+        if [ -O "$pid" ] && [ "$(cat "$pid/comm" 2>/dev/null)" = qemu-system-x86 ] &&
             tr '\0' ' ' <"$pid/cmdline" | grep -qF "$1"; then
             echo "${pid#/proc/}"
             return

@@ -25,15 +25,22 @@ limit_idle() {
         END { printf "%d\n", idle }' /proc/self/status /proc/stat
 }
 
+# limit_stats PATH...: a line of each /proc/PID/stat, without the name, of which its
+# owner may have made lines of their own: PID, state, parent, group and so on.
+limit_stats() {
+    LC_ALL=C grep -asHz '' "$@" | LC_ALL=C tr '\n\0' ' \n' |
+        LC_ALL=C sed 's|^/proc/\([0-9]*\)/.*) |\1 |'
+}
+
 # limit_used PID: CPU time, in hundredths of a second, of PID, of those below
 # it and of those of them that have ended.
 limit_used() {
-    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$1" '
-        { pid = $1; sub(/^.*\) /, ""); parent[pid] = $2
-          used[pid] = $12 + $13 + $14 + $15 }
+    limit_stats /proc/[0-9]*/stat | awk -v root="$1" '
+        { parent[$1] = $3; used[$1] = $14 + $15 + $16 + $17 }
         END {
             for (pid in used) {
-                for (p = pid; p != root && p in parent; p = parent[p]) { }
+                # those in between may have ended while this was read: no circle
+                for (p = pid; p != root && p in parent && i[pid]++ < 100; p = parent[p]) { }
                 if (p == root) sum += used[pid]
             }
             printf "%d\n", sum
@@ -43,7 +50,7 @@ limit_used() {
 # limit_past PID: CPU time, in hundredths of a second, of all children that PID
 # has waited for.
 limit_past() {
-    awk '{ sub(/^.*\) /, ""); print $14 + $15 }' "/proc/$1/stat"
+    limit_stats "/proc/$1/stat" | awk '{ print $16 + $17 }'
 }
 
 # limit_watch PID SECONDS: ends with PID, a `timeout` of LIMIT_STRETCH times
@@ -67,9 +74,8 @@ limit_watch() {
 # that has ended. Succeeds if something did. (A process that has ended and whose parent
 # has not asked for its status is in the group, too, but leaves nothing behind.)
 group_end() {
-    cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
-        { sub(/^.*\) /, "") }
-        $3 == group && $1 !~ /[ZX]/ { found = 1 }
+    limit_stats /proc/[0-9]*/stat | awk -v group="$1" '
+        $4 == group && $2 !~ /[ZX]/ { found = 1 }
         END { exit !found }' && kill -KILL -- "-$1" 2>/dev/null
 }
 

@@ -85,4 +85,16 @@ expect no_profile 1 '0 passed, 1 failed, 0 skipped' quick
 names='efasim flow hang mpi other quick sim skips-two skips tidy ucp uct'
 expect unknown_suite 1 "test.sh: unknown suite nope; there are: $names" nope
 expect unknown_option 1 'test.sh: unknown option --nope' --nope
+
+# A process whose name has two lines, the second of which says that the parent of this
+# process is this process.
+name=$work/$'\n'"$$ (y"
+ln -s "$BASH" "$name"
+"$name" -c 'read -r -t 60 _ <> <(:)' &
+# shellcheck disable=SC2016 # the shell inside
+timeout 20 bash -c '. "$1" && limit_used $PPID' bash "$root/contrib/ci/limit.sh" >/dev/null || {
+    echo "name: limit_used has not ended"
+    status=1
+}
+kill $!
 exit $status
