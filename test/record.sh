@@ -528,6 +528,13 @@ assert bad["result"] == "not replayed", bad' || fail "--json"
     poke 16 '\0\0\0\0\10\0\0\0' && truncate -s 137438957568 "$bad"
     said=$(ulimit -t 10 && "$BUILD/bin/srd_replay" "$bad" 2>&1) || fail "with holes: $said"
     damaged 0 ' calls, the same$'
+    # nor 1 GiB of them that is used, as its segment says
+    printf '\0\0\0\100' | dd of="$bad" bs=1 seek=4104 conv=notrunc status=none
+    said=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$BUILD/bin/srd_replay" "$bad" 2>&1)
+    grep -q 'damaged at call' <<<"$said" || fail "with used holes: $said"
+    at_most "KB of memory with used holes" "${said##*$'\n'}" 500000
     truncate -s 0 "$bad" && truncate -s 64G "$bad"
     said=$(ulimit -t 10 && "$BUILD/bin/srd_replay" "$bad" 2>&1)
     grep -q 'is no recording' <<<"$said" || fail "a hole: $said"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "file.h"
 
 #include <command/options.h>
@@ -148,14 +149,34 @@ static size_t file_get(int fd, uint8_t *bytes, size_t size, size_t offset)
     return have;
 }
 
-/* The head, and the used parts of segments: a file with a hole for the rest,
- * however large, is no load. A segment of which not all can be read has
- * nothing. */
-static void file_get_all(int fd, uint8_t *bytes, size_t size)
+/* The same but for holes, which are no load, however large: adds to *held. 0,
+ * or -1: something cannot be read. */
+static int file_get_data(int fd, uint8_t *bytes, size_t size, size_t offset,
+                         size_t *held)
+{
+    off_t  at = (off_t)offset, end = at + (off_t)size, hole;
+    size_t part;
+
+    while (((at = lseek(fd, at, SEEK_DATA)) >= 0) && (at < end)) {
+        hole = lseek(fd, at, SEEK_HOLE);
+        part = (size_t)(((hole < end) ? hole : end) - at);
+        if ((hole <= at) || (file_get(fd, bytes + (at - (off_t)offset), part,
+                                      (size_t)at) < part)) {
+            return -1;
+        }
+        *held += part;
+        at    += (off_t)part;
+    }
+    return ((at >= 0) || (errno == ENXIO)) ? 0 : -1;
+}
+
+/* The head, and the used parts of segments. A segment of which not all can be
+ * read has nothing. The bytes that are no hole. */
+static size_t file_get_all(int fd, uint8_t *bytes, size_t size)
 {
     const record_head_t *head = (const record_head_t*)bytes;
     record_segment_t    *segment;
-    size_t               at, rest;
+    size_t               at, rest, held = 0;
     unsigned             i;
 
     (void)file_get(fd, bytes, (size < RECORD_PAGE) ? size : RECORD_PAGE, 0);
@@ -169,11 +190,12 @@ static void file_get_all(int fd, uint8_t *bytes, size_t size)
         rest = segment->used - sizeof(*segment);
         if ((segment->sequence == 0) ||
             (rest > head->segment_size - sizeof(*segment)) ||
-            (file_get(fd, (uint8_t*)(segment + 1), rest,
-                      at + sizeof(*segment)) < rest)) {
+            (file_get_data(fd, (uint8_t*)(segment + 1), rest,
+                           at + sizeof(*segment), &held) != 0)) {
             segment->sequence = 0;
         }
     }
+    return held;
 }
 
 /*
@@ -208,7 +230,7 @@ static void file_drop_torn(int fd, uint8_t *bytes, size_t size)
 
 /* All of the file, of a process that may still write it, too. A FIFO that
  * nobody writes is not waited for. */
-static uint8_t *file_load(const char *path, size_t *size_p)
+static uint8_t *file_load(const char *path, size_t *size_p, size_t *held_p)
 {
     int         fd    = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
     uint8_t    *bytes = NULL;
@@ -223,7 +245,9 @@ static uint8_t *file_load(const char *path, size_t *size_p)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         bytes   = (bytes == MAP_FAILED) ? NULL : bytes;
         if (bytes != NULL) {
-            file_get_all(fd, bytes, *size_p);
+            /* some filesystems call what they have yet to write a hole */
+            (void)fdatasync(fd);
+            *held_p = file_get_all(fd, bytes, *size_p);
             if (*size_p > RECORD_PAGE) {
                 file_drop_torn(fd, bytes, *size_p);
             }
@@ -241,8 +265,8 @@ int file_read(replay_file_t *file, const char *path)
 {
     char        why[512];
     const char *error;
-    size_t      size;
-    uint8_t    *bytes = file_load(path, &size);
+    size_t      size, held;
+    uint8_t    *bytes = file_load(path, &size, &held);
 
     if (bytes == NULL) {
         options_error("cannot read %s: %s; %s", path, strerror(errno),
@@ -258,6 +282,7 @@ int file_read(replay_file_t *file, const char *path)
         file_free(file);
         return -1;
     }
+    file->held = held;
     return 0;
 }
 

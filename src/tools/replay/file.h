@@ -8,6 +8,7 @@
 typedef struct replay_file {
     uint8_t             *bytes; /* all of it; what is not used may be zeros */
     size_t               size;
+    size_t               held;  /* of file_read: bytes that are no hole */
     const record_head_t *head;
     unsigned             count; /* of segments, oldest first, without a gap */
     const record_segment_t *segment[RECORD_SEGMENTS];

@@ -262,9 +262,9 @@ static int replay_run(replay_t *replay, const replay_file_t *file)
 
 /* A core that was made of bytes by hand may do what it likes, but neither to
  * the user's terminal nor for ever. */
-static void replay_limit(size_t size)
+static void replay_limit(size_t held)
 {
-    rlim_t        seconds = REPLAY_CPU_MIN + REPLAY_CPU_MB * (size >> 20);
+    rlim_t        seconds = REPLAY_CPU_MIN + REPLAY_CPU_MB * (held >> 20);
     struct rlimit cpu     = {seconds, seconds}, core = {0, 0};
 
     setrlimit(RLIMIT_CPU, &cpu);
@@ -307,7 +307,7 @@ static int replay_child(replay_t *replay, const replay_file_t *file)
         return REPLAY_FAILED;
     }
     if (child == 0) {
-        replay_limit(file->size);
+        replay_limit(file->held);
         exit(replay_run(replay, file));
     }
     while ((waitpid(child, &status, 0) < 0) && (errno == EINTR)) {
