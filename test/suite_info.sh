@@ -524,7 +524,7 @@ suite_run() {
     at_once 3 # they wait, mostly
     check top_shows 60 top_shows
     ci && check top_hostile 90 top_hostile
-    ci && check top_many 30 top_many
+    ci && check top_many 45 top_many
     ci && check top_network 60 top_network
     check top_rnr 30 top_rnr
     check top_again 60 top_again

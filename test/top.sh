@@ -303,6 +303,9 @@ top_hostile() {
     done
     top_places
     [ "$(id -u)" = 0 ] || return 0
+    top_shown setuid "$server" 4242
+    top_json
+    top_says 'not mine' "${TOP_PIDS[-1]}"
     top_shown foreign "$server" 4242
     unshare -m true 2>/dev/null || return 0
     mkdir -p "$CHECK_LOG.mnt"
@@ -316,7 +319,7 @@ top_hostile() {
 # Interfaces of several processes, more together than are read of one: all are
 # read, but for those beyond that. The program's own descriptors are none.
 top_many() {
-    local server pid
+    local server pid count
     export UCX_TLS=srd
     top_pair -- -t tag_lat -n 1000000000
     server=$(top_pid "${TOP_PIDS[0]}")
@@ -331,6 +334,11 @@ top_many() {
     "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text" || fail "--once: status $?"
     grep '^6 interfaces more are not read' "$CHECK_LOG.text" ||
         fail "of one process: $(head -n 3 "$CHECK_LOG.text")"
+    # nor does it take time for them that the hash of many is never right
+    for count in {301..310}; do top_shown forged "$server" "$count"; done
+    (ulimit -t 3 && "$BUILD/bin/srd_info" --top --once >"$CHECK_LOG.text") ||
+        fail "forged: status $?"
+    grep '^[1-9][0-9]* interfaces more are not read' "$CHECK_LOG.text" || fail "and no word"
 }
 
 # Where it writes: a link in its way is not followed, a full disk is told; what is

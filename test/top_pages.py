@@ -6,13 +6,16 @@ top_pages.py hostile PID SEED      shows pages that are none: of random bytes,
                                    member changed but for the hash, or while they
                                    are read; says so, then waits to be killed.
 top_pages.py many PID COUNT        shows COUNT pages like that process's.
+top_pages.py forged PID COUNT      shows COUNT whose hash is never right.
 top_pages.py foreign PID UID       shows one that user UID has made, as a setuid
                                    program may that was started with it.
+top_pages.py setuid PID UID        shows one as a setuid program that UID has started.
 top_pages.py fifo PID FOLDER       holds a FIFO that bears a page's name, by O_PATH,
                                    and says who opens it. Its mounts are its own."""
 
 import os
 import random
+import resource
 import struct
 import subprocess
 import sys
@@ -114,6 +117,23 @@ def many(pid, count):
     ready()
 
 
+def forged(pid, count):
+    resource.setrlimit(resource.RLIMIT_NOFILE,
+                       (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    page = own(pid)
+    fd = show(page[:8] + bytes(8) + page[HASHED:])
+    for _ in range(count - 1):
+        os.dup(fd)
+    ready()
+
+
+def setuid(pid, uid):
+    page = own(pid)
+    os.setresuid(uid, 0, 0)
+    show(page)
+    ready()
+
+
 def foreign(pid, uid):
     page = own(pid)
     os.seteuid(uid)
@@ -144,6 +164,6 @@ def find(pid):
 
 
 if __name__ == '__main__':
-    {'find': find, 'hostile': hostile, 'many': many, 'foreign': foreign,
-     'fifo': fifo}[sys.argv[1]](*(int(word) if word.isdigit() else word
-                                  for word in sys.argv[2:]))
+    {'find': find, 'hostile': hostile, 'many': many, 'forged': forged, 'setuid': setuid,
+     'foreign': foreign, 'fifo': fifo}[sys.argv[1]](*(
+         int(word) if word.isdigit() else word for word in sys.argv[2:]))

@@ -11,11 +11,12 @@ import struct
 import time
 from types import SimpleNamespace
 
-PAGES = 4096    # shown in all
-PROCESS = 64    # pages shown of one process
+PAGES = 4096    # tried in all, of which each may be forged
+PROCESS = 64    # pages tried of one process
 OLD = 3.0       # s; then even UCX's asynchronous thread, which writes the page, does not run
 TRIES = 100     # to read a page that is being written, at once
-PAUSES = 100    # of 1 ms, for all pages of a reading: its writer may have lost its processor
+PAUSES = 100    # of 1 ms, for all pages of a reading: its writer may have lost its processor;
+#                 then each page is read once
 FIRST, PRIME, MASK = 0xcbf29ce484222325, 0x100000001b3, (1 << 64) - 1  # of the hash
 PRINTED = bytes(each if 0x20 < each < 0x7f else ord('?') for each in range(256))
 
@@ -40,6 +41,12 @@ def memory():
         os.close(fd)
 
 
+def is_started_by(pid, uid):
+    """Not by another user, who gave a setuid program what descriptors he liked."""
+    with open(f'/proc/{pid}/status', 'rb') as file:
+        return any(int(line.split()[1]) == uid for line in file if line.startswith(b'Uid:'))
+
+
 def facts_of(pid):
     """PID in its own PID namespace, state as in ps(1), and CPU time of a process."""
     own, state, ticks = 0, '?', 0
@@ -57,9 +64,10 @@ def facts_of(pid):
 
 class Reader:
     """All pages of this user, as they were read last: `pages`, those of a process one
-    behind the other; `left_out` were too many, or had no descriptor. A page's times are in
-    seconds: `idle` since traffic, and of all pages of its process the least `age`, the
-    least `quiet` (idle), and `away` (before the page, since the last call of progress)."""
+    behind the other; `left_out` were too many, had no descriptor, or were being written
+    when no time was left for it. A page's times are in seconds: `idle` since traffic, and
+    of all pages of its process the least `age`, the least `quiet` (idle), and `away` (before
+    the page, since the last call of progress)."""
 
     def __init__(self, told):
         self.told = told
@@ -69,18 +77,19 @@ class Reader:
         self.words = struct.Struct(f'={(self.page.size - self.hashed) // 8}Q')
         self.memory = memory()
         self.pages = []
-        self.when = self.left_out = self.pauses = 0
+        self.when = self.left_out = self.pauses = self.tried = 0
 
     def read(self):
         """Reads them again. The locks of before are kept until the new ones are taken."""
         before, last, then = self.pages, {page.pid: page for page in self.pages}, self.when
-        self.pages, self.left_out, self.pauses = [], 0, 0
+        self.pages, self.left_out, self.pauses, self.tried = [], 0, 0, 0
         self.when = time.monotonic()
         with os.scandir('/proc') as entries:
             for entry in entries:
                 try:
                     if entry.name.isdigit() and int(entry.name) != os.getpid() and \
-                            entry.stat().st_uid == os.geteuid():
+                            entry.stat().st_uid == os.geteuid() and \
+                            is_started_by(entry.name, os.geteuid()):
                         self.process(int(entry.name), last, then)
                 except OSError:
                     pass  # another user's, or gone
@@ -88,23 +97,26 @@ class Reader:
             os.close(page.fd)
 
     def paths(self, pid):
-        """Descriptors that may be pages of a process. Its folder is open meanwhile, so that
-        the next reading has a descriptor for it."""
+        """Descriptors that may be pages of a process; those of readers, as this one, cannot be
+        written to. Its folder is open meanwhile, so that the next reading has a descriptor
+        for it."""
         with os.scandir(f'/proc/{pid}/fd') as entries:
             for entry in entries:
                 try:
-                    if os.readlink(entry.path).startswith('/memfd:' + self.told['name']):
+                    if os.readlink(entry.path).startswith('/memfd:' + self.told['name']) and \
+                            entry.stat(follow_symlinks=False).st_mode & stat.S_IWUSR:
                         yield entry.path
                 except OSError:
                     pass
 
     def process(self, pid, before, then):
-        facts, found = None, []
+        facts, found, most = None, [], min(self.tried + PROCESS, PAGES)
         for path in self.paths(pid):
             facts = facts or self.facts(pid, before.get(pid), then)
-            if len(found) == PROCESS or len(self.pages) + len(found) == PAGES:
+            if self.tried == most:
                 self.left_out += 1
                 continue
+            self.tried += 1
             page = self.open(path, facts)
             if page:
                 found.append(page)
@@ -165,31 +177,32 @@ class Reader:
         return page
 
     def whole(self, fd):
-        """None: too short, or it was being written at each try."""
+        """None: it is none, or was being written at each try."""
         tries = 0
         while True:
             data = os.pread(fd, self.page.size, 0)
             if len(data) != self.page.size:
                 return None
             page = SimpleNamespace(**dict(zip(self.told['page'], self.page.unpack(data))))
+            if page.size != self.page.size or page.magic != self.told['magic'].encode():
+                return None
             value = FIRST
             for word in self.words.unpack(data[self.hashed:]):
                 value = (value ^ word) * PRIME & MASK
             if value == page.hash:
                 return page
+            if self.pauses == PAUSES:
+                self.left_out += tries == 0
+                return None
             tries += 1
             if tries >= TRIES:
-                if self.pauses == PAUSES:
-                    return None
                 self.pauses += 1
                 time.sleep(0.001)
 
     def load(self, fd):
         """A checked page; None: it is none, or was being written at each try."""
         page = self.whole(fd)
-        if page is None or page.size != self.page.size or \
-                page.magic != self.told['magic'].encode() or \
-                page.rows > len(page.row) // self.row.size or \
+        if page is None or page.rows > len(page.row) // self.row.size or \
                 page.moved > page.written or page.progressed > page.written:
             return None
         for name in 'host', 'program', 'device', 'transport':

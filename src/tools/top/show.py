@@ -79,8 +79,8 @@ def text(view, headline, networks, lines):
                f'{number(view.bytes)}B/s')
     if view.left_out:
         out.append(f'{view.left_out} interfaces more are not read: {PROCESS} of a process and '
-                   f'{PAGES} in all are, as far as there are descriptors (ulimit -n); the '
-                   'lines above know nothing of them')
+                   f'{PAGES} in all are, as far as there are descriptors (ulimit -n), and '
+                   'time for those that are being written; the lines above know nothing of them')
     if view.pages:
         out += networks.lines()
         out += waits(view, above, lines // 2, len(out) + 2)  # and two titles
