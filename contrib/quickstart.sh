@@ -66,7 +66,7 @@ on_node() {
 # comma separated numbers.
 perftest() {
     local test=$1 size=$2 iters=$3 port status=0
-    port=$(random_port)
+    port=$(random_port) || exit 1
     on_node 0 "${ucx_perftest[@]}" -p "$port" >"$work/server" 2>&1 &
     server=$!
     # The client does not try again: it must not start before that.

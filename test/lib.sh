@@ -362,7 +362,7 @@ two_nodes() {
     done
     shift
     local port
-    port=$(random_port)
+    port=$(random_port) || exit 1
     local words=("${@//@PORT@/$port}")
     with_stat "${options[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
         "$PROFILE" "$CHECK_LOG" two_nodes_inside "$port" "${words[@]}"

@@ -11,14 +11,15 @@ port_listens() {
         END { exit !f }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-# A port that nobody listens on now.
+# A port that nobody listens on now; fails after a line if others listen on all.
 random_port() {
-    local port
-    while :; do
+    local port tries
+    for tries in {1..100}; do
         port=$((20000 + RANDOM % 12000))
-        port_listens "$port" || break
+        port_listens "$port" || { echo "$port" && return; }
     done
-    echo "$port"
+    echo "no TCP port is free: others listen on $tries from 20000 to 31999 that were tried" >&2
+    return 1
 }
 
 # wait_listen PORT PID: until PORT listens; fails if PID ends before.

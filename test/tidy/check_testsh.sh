@@ -97,4 +97,10 @@ timeout 20 bash -c '. "$1" && limit_used $PPID' bash "$root/contrib/ci/limit.sh"
     status=1
 }
 kill $!
+
+# Others listen on every port.
+# shellcheck disable=SC2016 # the shell inside
+timeout 60 bash -c '. "$1" && port_listens() { :; } && random_port' bash \
+    "$root/contrib/ci/ports.sh" >/dev/null 2>&1
+[ $? = 1 ] || { echo "ports: random_port has not failed" && status=1; }
 exit $status
