@@ -165,6 +165,9 @@ errors_programs() {
         "$BUILD/bin/srd_replay" /etc/passwd
     error 'srd_replay FOLDER' 'cannot read /tmp' 'Is a directory' 'name a recording' \
         "$BUILD/bin/srd_replay" /tmp
+    error 'srd_replay FILE (a name with commands of a terminal)' \
+        'read x\?\?2J\?\?\?é\.srd:' 'No such' 'name a recording' \
+        "$BUILD/bin/srd_replay" $'x\xc2\x9b2J\x9b\e\x7fé.srd'
     error 'srd_info --selftest (on a host without an EFA)' 'no self-test' 'has no EFA' \
         'choose|attach|instance' "$srd_info" --selftest
     error 'srd_info --selftest --device=rdmap9' 'device=rdmap9' 'none of that name' \

@@ -453,7 +453,7 @@ END
 record_files() {
     local file=$RECORDED said status bad option
     record_begin
-    file=$RECORDED/good.srdrec bad=$RECORDED/bad.srdrec
+    file=$RECORDED/good.srdrec bad=$RECORDED/$'bad\e.srdrec'
     mkdir "$RECORDED/sim"
     "$BUILD/test/flow_sim" --plan stream --record "$RECORDED/sim" || exit 1
     cp "$(find "$RECORDED/sim" -name '*.srdrec' | head -n 1)" "$file"
@@ -479,7 +479,8 @@ record_files() {
     head -c 2000000 "$file" >"$bad" && damaged 2 'cut off'
     status=0
     said=$("$BUILD/bin/srd_replay" "$file" "$bad" "$file" 2>&1) || status=$?
-    [ $status = 2 ] && [ "$(grep -c ' calls, the same$' <<<"$said")" = 2 ] ||
+    [ $status = 2 ] && [ "$(grep -c ' calls, the same$' <<<"$said")" = 2 ] &&
+        [ "$(grep -c '/bad?.srdrec' <<<"$said")" = 2 ] ||
         fail "of three recordings, one cut off: status $status: $said"
     "$BUILD/bin/srd_replay" --why --json - "$file" "$bad" 2>/dev/null | python3 -c '
 import json, sys

@@ -35,11 +35,38 @@ const char *options_program(void)
     return options_name;
 }
 
+/* Bytes of the character at `text`, which a terminal prints; 0: it is a control
+ * character, C1 as well, or no UTF-8. */
+static size_t options_printed(const char *text)
+{
+    const unsigned char *byte = (const unsigned char*)text;
+    size_t size = (byte[0] < 0x80) ? 1 : (byte[0] < 0xe0) ? 2 :
+                  (byte[0] < 0xf0) ? 3 : 4, i;
+
+    if (((size == 1) && iscntrl(byte[0])) || (byte[0] > 0xf4) ||
+        ((size == 2) && (byte[0] < 0xc2)) ||
+        ((byte[0] == 0xc2) && (byte[1] < 0xa0)) ||
+        ((byte[0] == 0xe0) && (byte[1] < 0xa0)) ||
+        ((byte[0] == 0xf0) && (byte[1] < 0x90))) {
+        return 0;
+    }
+    for (i = 1; i < size; ++i) {
+        if ((byte[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return size;
+}
+
 void options_clean(char *line)
 {
-    for (; *line != '\0'; ++line) {
-        if (iscntrl((unsigned char)*line)) {
+    size_t size;
+
+    for (; *line != '\0'; line += size) {
+        size = options_printed(line);
+        if (size == 0) {
             *line = '?';
+            size  = 1;
         }
     }
 }

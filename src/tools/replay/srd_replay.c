@@ -331,18 +331,26 @@ static int replay_path(replay_t *replay)
     return status;
 }
 
+/* Each of them. The names are for a terminal then. */
 static int replay_paths(replay_t *replay, replay_options_t *options,
                         char **paths, uint32_t count)
 {
     static const char *const words[] = {"same", "differs", "not replayed"};
     int      status = REPLAY_SAME, one;
+    char    *path;
     uint32_t i;
 
     for (i = 0; i < count; ++i) {
-        options->path  = paths[i];
+        path = strdup(paths[i]);
+        if (path == NULL) {
+            perror("srd_replay");
+            return REPLAY_FAILED;
+        }
+        options_clean(paths[i]);
+        options->path  = path;
         replay->number = i;
         if (count > 1) {
-            printf("%s%s:\n", (i > 0) ? "\n" : "", options->path);
+            printf("%s%s:\n", (i > 0) ? "\n" : "", paths[i]);
         }
         json_object(&replay->json, NULL);
         json_text(&replay->json, "file", options->path);
@@ -350,6 +358,7 @@ static int replay_paths(replay_t *replay, replay_options_t *options,
         json_text(&replay->json, "result", words[one]);
         json_end_object(&replay->json);
         status = (one > status) ? one : status;
+        free(path);
     }
     return status;
 }
