@@ -440,6 +440,9 @@ open_mpi() {
     echo $'pml = ob1\e[2J' >"$DIR/home/.openmpi/mca-params.conf" # a terminal's command
     inside : --sysroot="$DIR/root"
     verdict warn 'Open MPI' 'pml=ob1\?\[2J'
+    ln -sf /dev/zero "$DIR/home/.openmpi/mca-params.conf"
+    inside : --sysroot="$DIR/root"
+    ! grep -E '^(warn|FAIL)' "$OUT" || fail "what never ends is no file"
 }
 
 # json OPTION... : KEY...: with --json - nothing but JSON, which has these keys.

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MPI_OPTIONS \
     "--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any"
-#define MPI_SECONDS 20 /* that ompi_info may take */
+#define MPI_SECONDS 20    /* that ompi_info may take */
+#define MPI_LINES   10000 /* of a file that are read */
 
 static int in_path(const char *program)
 {
@@ -35,16 +37,20 @@ static int in_path(const char *program)
     return 0;
 }
 
-/* The value of "NAME = VALUE" in the file, the last one. 0, or -1: none. */
+/* The value of "NAME = VALUE" in the file, the last one. 0, or -1: none. It may
+ * be another user's: of a device or a pipe nothing is read. */
 static int file_param(const char *path, const char *name, char *value,
                       size_t size)
 {
-    int fd     = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe? */
+    int fd     = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     FILE *file = (fd < 0) ? NULL : fdopen(fd, "r");
     char line[1024], key[256], text[512];
-    int found = -1;
+    int found = -1, lines = 0;
+    struct stat stat;
 
-    while ((file != NULL) && (fgets(line, sizeof(line), file) != NULL)) {
+    while ((file != NULL) && (fstat(fd, &stat) == 0) &&
+           S_ISREG(stat.st_mode) && (lines++ < MPI_LINES) &&
+           (fgets(line, sizeof(line), file) != NULL)) {
         if ((sscanf(line, " %255[^= \t#] = %511[^ \t\n#]", key, text) == 2) &&
             !strcmp(key, name)) {
             snprintf(value, size, "%s", text);
