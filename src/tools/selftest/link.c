@@ -20,7 +20,7 @@
 #define LINK_IDLE_S   0.002 /* without work, until this side sleeps a little */
 #define LINK_CONNECT_S 5  /* and a TCP connection */
 #define LINK_SILENT_S 600 /* a listener's patience with a silent caller */
-#define LINK_HELLO_S 10 /* and with one that has not yet said hello */
+#define LINK_CALLERS  64  /* at a time that have not yet said hello */
 
 void st_link_progress(st_link_t *link)
 {
@@ -357,12 +357,12 @@ static int link_bind_family(const char *port, int family)
         errno = EAFNOSUPPORT;
         return -1;
     }
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
         if ((bind(fd, list->ai_addr, list->ai_addrlen) != 0) ||
-            (listen(fd, 1) != 0)) {
+            (listen(fd, SOMAXCONN) != 0)) {
             err = errno;
             close(fd);
             fd    = -1;
@@ -382,34 +382,95 @@ static int link_bind(const char *port)
            link_bind_family(port, AF_INET) : fd;
 }
 
-/* The next caller that says hello, as every srd_info does first; any other, a
- * scanner of ports or a probe of health, is told off. A descriptor, or -1. */
-static int link_accept(int listener, char *line)
+/* Callers that have not said all of hello, behind the listener, oldest first.
+ */
+typedef struct link_callers {
+    struct pollfd at[1 + LINK_CALLERS];
+    size_t        said[1 + LINK_CALLERS]; /* characters of it */
+    nfds_t        count;
+} link_callers_t;
+
+static void link_drop(link_callers_t *callers, nfds_t i)
 {
+    size_t behind = --callers->count - i;
+
+    close(callers->at[i].fd);
+    memmove(&callers->at[i], &callers->at[i + 1],
+            behind * sizeof(callers->at[0]));
+    memmove(&callers->said[i], &callers->said[i + 1],
+            behind * sizeof(callers->said[0]));
+}
+
+/* The caller that has now said hello, which stays open; -1: none yet. Another,
+ * a scanner of ports or a probe of health, is told off. */
+static int link_hears(link_callers_t *callers)
+{
+    static const char hello[] = "hello\n";
+    char text[sizeof(hello)];
+    ssize_t got;
+    nfds_t i;
     int fd;
 
-    for (;;) {
+    for (i = callers->count; i-- > 1;) {
+        if (callers->at[i].revents == 0) {
+            continue;
+        }
+        fd  = callers->at[i].fd;
+        got = read(fd, text, strlen(hello) - callers->said[i]);
+        if ((got <= 0) || memcmp(text, hello + callers->said[i], got)) {
+            (void)link_write(fd, "error hello is expected");
+            link_drop(callers, i);
+            fprintf(stderr, "srd_info: --listen: who connected is no srd_info "
+                    "--selftest --peer; waiting on\n");
+            continue;
+        }
+        callers->said[i] += got;
+        if (callers->said[i] == strlen(hello)) {
+            callers->at[i].fd = -1; /* not closed with the others */
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* The next caller that says hello, as every srd_info does first. Those that say
+ * nothing keep nobody waiting. A descriptor, or -1. */
+static int link_accept(int listener)
+{
+    link_callers_t callers = {.at = {{listener, POLLIN, 0}}, .count = 1};
+    int fd, peer = -1;
+
+    while (peer < 0) {
+        if (poll(callers.at, callers.count, -1) < 0) {
+            continue;
+        }
+        peer = link_hears(&callers);
+        if (callers.at[0].revents == 0) {
+            continue;
+        }
         fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
             link_no_delay(fd);
-            if ((link_read(fd, line, ST_LINE_MAX, LINK_HELLO_S) == 0) &&
-                (strcmp(line, "hello") == 0)) {
-                return fd;
+            if (callers.count == 1 + LINK_CALLERS) {
+                link_drop(&callers, 1);
             }
-            (void)link_write(fd, "error hello is expected");
-            close(fd);
-            fprintf(stderr, "srd_info: --listen: who connected is no srd_info "
-                    "--selftest --peer; waiting on\n");
-        } else if ((errno != EINTR) && (errno != ECONNABORTED)) {
+            callers.at[callers.count]     = (struct pollfd){fd, POLLIN, 0};
+            callers.said[callers.count++] = 0;
+        } else if ((errno != EINTR) && (errno != ECONNABORTED) &&
+                   (errno != EAGAIN)) {
             fprintf(stderr, "srd_info: --listen: %s\n", strerror(errno));
-            return -1;
+            break;
         }
     }
+    while (callers.count > 1) {
+        link_drop(&callers, callers.count - 1);
+    }
+    return peer;
 }
 
 int st_link_listen(const char *port, const efa_device_t *device)
 {
-    char line[ST_LINE_MAX];
+    char line[ST_LINE_MAX] = "hello"; /* was said */
     int listener, fd, err;
     const char *why;
 
@@ -427,7 +488,7 @@ int st_link_listen(const char *port, const efa_device_t *device)
     }
     printf("waiting for srd_info --selftest --peer on TCP port %s\n", port);
     fflush(stdout);
-    fd = link_accept(listener, line);
+    fd = link_accept(listener);
     close(listener);
     if (fd < 0) {
         return -1;
