@@ -106,7 +106,7 @@ release_checks() {
 # ------------------------------------------------------------ wheels
 
 # The line about a peer without a transport in common names the peer's, which lie in
-# its address in the layout of this UCX (src/ucp_hooks/peer_address.h).
+# its address in the layout of this UCX (src/ucp_hooks/apart.c).
 wheel_apart() {
     local far=("$SRDRUN" "$BUILD/test/ucp_far") address=$CHECK_LOG.address
     local run=("$EFASIM" run --fabric "t$$a") server tries=0

@@ -5,6 +5,4 @@ record_sources = \
 	src/files/output.c src/files/output.h \
 	src/record/record_call.c src/record/record_call.h \
 	src/record/record_file.c src/record/record_file.h \
-	src/record/record_format.c src/record/record_format.h \
-	src/record/record_guard.c src/record/record_guard.h \
-	src/record/record_packet.c src/record/record_packet.h
+	src/record/record_format.c src/record/record_format.h

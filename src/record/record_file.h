@@ -28,7 +28,7 @@ struct record {
     uint8_t          *map;
     size_t            map_size;
     uint64_t          sequence; /* of its segment */
-    struct record_guard *guard; /* record_guard.h */
+    struct record_guard *guard; /* of record_file.c */
     void            (*stopped)(void *arg, const char *why);
     void             *arg;
 };

@@ -197,6 +197,15 @@ static inline size_t record_format_packet(const void *packet, size_t length)
     return (length < kept) ? length : kept;
 }
 
+/*
+ * Writes the contents of a packet of `length` bytes as text: kind, numbers,
+ * payload's length, in the words of docs/PROTOCOL.md. Trusts nothing in it, and
+ * looks only at its headers and at control packets. `line` has `size` bytes, at
+ * least 1.
+ */
+void record_packet_text(char *line, size_t size, const void *packet,
+                        size_t length);
+
 #ifdef __cplusplus
 }
 #endif

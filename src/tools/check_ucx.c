@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which UCX there is, how it gets the module, and what it then chooses. */
 #include "info.h"
-#include "probe_ucx.h"
 
 #include <limits.h>
 #include <stdio.h>

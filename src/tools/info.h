@@ -41,7 +41,7 @@ typedef struct info {
     char          (*devices)[EFA_DEVICE_NAME_MAX];
     unsigned      device_count;
 
-    ucx_host_t    host;      /* host_stub.c: keeps the last message */
+    ucx_host_t    host;      /* info.c: keeps the last message */
     probe_t       chosen;    /* UCX as the environment has it */
     const char    *transport; /* "ud" if that is chosen or wished, else "srd" */
     const char    *spare;     /* the other one */
@@ -97,7 +97,7 @@ static inline const char *info_reason(const probe_t *probe)
 /* Nonzero if there is something at info_path(). */
 int info_exists(const info_t *info, const char *path);
 
-/* host_stub.c: a ucx_host_t for the module's code outside of UCX, and the last
+/* A ucx_host_t for the module's code outside of UCX, and the last
  * message that code had for the user ("" if none). */
 void host_stub_init(ucx_host_t *host);
 const char *host_stub_message(void);
@@ -122,11 +122,6 @@ int show_run(info_t *info);
  * module, as that Python is started; 1 if one does not; 2 without that Python.
  */
 int python_run(info_t *info, const char *python, const char *tls);
-
-/* data_path.c: "direct, without libefa", or "by libefa: " and why, of a device
- * that is open. */
-void data_path_describe(info_t *info, efa_device_t *device, char *text,
-                        size_t size);
 
 /* map.c: which EFAs a rank or GPU of this host uses, for UCX_NET_DEVICES.
  * @ranks: on this host; 0: as many as devices. @what "export": the lines of
@@ -165,5 +160,34 @@ unsigned places_gpus(char (*const bdfs)[32], unsigned count,
  * PCI address @bdf ("" if unknown). */
 void places_describe(const info_t *info, const char *bdf, char *text,
                      size_t size);
+
+enum {
+    PLAN_RANKS_MAX   = 4096,
+    PLAN_HOSTS_MAX   = 100000,
+    PLAN_DEVICES_MAX = 64
+};
+
+/* 0: not told. */
+typedef struct plan_args {
+    uint64_t ranks, hosts, devices, peers;
+    int      table;
+} plan_args_t;
+
+/* srd_info --plan: the needs of a job on a host, and whether this one has them.
+ * The exit status: 0, 1 if something is short, 2 for a bad number. */
+int plan_run(info_t *info, const plan_args_t *args);
+
+/* srd_info --selftest */
+typedef struct st_run_args {
+    const char *peer;   /* HOST or HOST:PORT; NULL: this host alone */
+    const char *listen; /* port; NULL: no */
+    const char *device; /* NULL: the first one */
+    const char *only;   /* names of probes; NULL: all */
+    int         facts;  /* no measurements */
+    const char *serve;  /* a descriptor, of a child of ours; NULL: no */
+} st_run_args_t;
+
+/* The exit status: 0, or 1 if something differs or could not be asked. */
+int st_run(info_t *info, const st_run_args_t *args);
 
 #endif

@@ -6,18 +6,15 @@ bin_srd_info_SOURCES = \
 	src/files/output.c src/files/output.h $(command_sources) \
 	src/tools/check_device.c \
 	src/tools/check_gpu.c \
-	src/tools/check_memory.c \
 	src/tools/check_mpi.c \
 	src/tools/check_ucx.c \
 	src/tools/counters.c \
-	src/tools/data_path.c \
-	src/tools/host_stub.c \
 	src/tools/info.c src/tools/info.h \
 	src/tools/map.c \
 	src/tools/places.c \
-	src/tools/plan.c src/tools/plan.h \
+	src/tools/plan.c \
 	src/tools/probe.c src/tools/probe.h \
-	src/tools/probe_ucx.c src/tools/probe_ucx.h \
+	src/tools/probe_ucx.c \
 	src/tools/python.c \
 	src/tools/show.c \
 	src/tools/srd_info.c \
@@ -29,16 +26,12 @@ bin_srd_info_SOURCES = \
 	src/tools/selftest/pair.c src/tools/selftest/pair.h \
 	src/tools/selftest/qp.c src/tools/selftest/qp.h \
 	src/tools/selftest/queues.c \
-	src/tools/selftest/reach.c src/tools/selftest/reach.h \
 	src/tools/selftest/report.c \
-	src/tools/selftest/result.c src/tools/selftest/result.h \
-	src/tools/selftest/run.c src/tools/selftest/run.h \
-	src/tools/selftest/self.c src/tools/selftest/self.h \
+	src/tools/selftest/run.c \
 	src/tools/selftest/selftest.h \
 	src/tools/selftest/serve.c src/tools/selftest/serve.h \
 	src/tools/selftest/speed.c \
 	src/tools/selftest/status.c \
-	src/tools/selftest/text.c src/tools/selftest/text.h \
 	src/tools/selftest/ucx.c
 bin_srd_info_CPPFLAGS = $(AM_CPPFLAGS) -DLIBDIR='"$(libdir)"'
 bin_srd_info_LDFLAGS  = $(AM_LDFLAGS)
@@ -76,8 +69,7 @@ srd_info_module = $(patsubst %,src/uct/ib/%.o,\
 	efa/lib_libuct_srd_so_0-efa_queue \
 	efa/lib_libuct_srd_so_0-efa_self \
 	efa/lib_libuct_srd_so_0-efa_verbs) \
-	src/ucp_hooks/lib_libuct_srd_so_0-global.o \
-	src/ucp_hooks/lib_libuct_srd_so_0-protocols.o
+	src/ucp_hooks/lib_libuct_srd_so_0-global.o
 
 # bin/srdrun runs in place from the build tree and is installed as it is: it
 # looks for the module beside itself first, then where it is installed.

@@ -4,7 +4,7 @@
  * (base_sizing.h), with the variables UCX_SRD_* as they are set; the limits,
  * from the device and this host.
  */
-#include "plan.h"
+#include "info.h"
 
 #include <command/options.h>
 #include <uct/ib/base/base_sizing.h>

@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probe_ucx.h"
-
 enum { PROBE_SECONDS = 20 };
 
 static void copy_text(char *to, size_t size, const char *from)

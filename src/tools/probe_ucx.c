@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "probe_ucx.h"
+#include "probe.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,7 +11,6 @@
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 
-#include "probe.h"
 
 enum { MESSAGE_SIZE = 4096, MESSAGE_TAG = 0x5244, MESSAGE_SECONDS = 8 };
 

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include "info.h"
-#include "probe_ucx.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,10 +2,7 @@
 /* The command: see the text below, or srd_info --help. */
 #define _GNU_SOURCE
 #include "info.h"
-#include "plan.h"
-#include "probe_ucx.h"
 #include "selftest/link.h"
-#include "selftest/run.h"
 
 #include <command/options.h>
 #include <files/output.h>

@@ -14,9 +14,9 @@
 #include "abi_layout.h"
 #include "components.h"
 #include "config.h"
-#include "devices.h"
 #include "fallback.h"
 #include "message.h"
+#include "tls.h"
 
 #define UCX_ABI UCX_ABI_NAME(UCX_MINOR)
 

@@ -1,16 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "apart.h"
+#define _GNU_SOURCE
+#include "message.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-#include "calls.h"
+#include "abi.h"
 #include "global.h"
-#include "message.h"
-#include "peer_address.h"
-#include "provider.h"
+
+/*
+ * The transports in a peer's UCP address. UCP alone reads such an address; but
+ * its line "no %s transport to %s: %s" (UCX from 1.13 on) has a name as second
+ * argument that is a member of the address, as UCP has unpacked it. Behind the
+ * name come the entries, one for each transport and device of the peer, each
+ * with a checksum of the transport's name.
+ */
+enum { PEER_ENTRIES_MAX = 128 }; /* UCP_MAX_RESOURCES */
+
+/* Nonzero if all @size bytes at @from of this process could be copied. */
+static int peer_address_copy(void *to, const void *from, size_t size)
+{
+    struct iovec local  = {to, size};
+    struct iovec remote = {(void*)from, size};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
+           (ssize_t)size;
+}
+
+/*
+ * The checksums (ucs_crc16_string) in the address whose name is at @name, at
+ * most @max of them, into @sums. Returns their number; 0: they cannot be read.
+ * Memory is read by a system call: an address with another layout, of a UCX
+ * that was modified, gives 0 or numbers of no transport, and never a fault.
+ */
+static unsigned peer_address_sums(const ucx_host_t *host, const char *name,
+                                  uint16_t *sums, unsigned max)
+{
+    const ucx_abi_t *abi = host->calls->abi;
+    ucx_abi_address_t address;
+    const char *sum;
+    unsigned i;
+
+    if ((host->calls->crc16_string == NULL) ||
+        !peer_address_copy(&address,
+                           name - offsetof(ucx_abi_address_t, name),
+                           sizeof(address)) ||
+        (address.entry_count > PEER_ENTRIES_MAX)) {
+        return 0;
+    }
+    sum = address.entries + abi->address_entry_sum;
+    for (i = 0; (i < address.entry_count) && (i < max); ++i) {
+        if (!peer_address_copy(&sums[i], sum, sizeof(*sums))) {
+            return 0;
+        }
+        sum += abi->address_entry_size;
+    }
+    return i;
+}
+
+/* The checksum of a transport's name as this UCX makes it. Only after
+ * peer_address_sums() returned some. */
+static uint16_t peer_address_sum(const ucx_host_t *host, const char *tl_name)
+{
+    return host->calls->crc16_string(tl_name);
+}
 
 #define APART_FORMAT "no %s transport to %s: %s" /* UCX's */
 #define APART_DASH   " - " /* between "tcp/eth0" and a reason */

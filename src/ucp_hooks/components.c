@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "abi.h"
-#include "collision.h"
 #include "fallback.h"
 #include "message.h"
 

@@ -10,12 +10,59 @@
 
 #include "abi.h"
 #include "calls.h"
-#include "collision.h"
 #include "message.h"
 #include "near.h"
 #include "provider.h"
-#include "tls.h"
-#include "worker_use.h"
+
+static pthread_mutex_t uses_lock = PTHREAD_MUTEX_INITIALIZER;
+static ucx_worker_use_t *uses;
+
+ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind)
+{
+    ucx_worker_use_t *use;
+
+    pthread_mutex_lock(&uses_lock);
+    for (use = uses; (use != NULL) && (use->worker != worker);
+         use = use->next) {
+    }
+    if ((use == NULL) && ((use = calloc(1, sizeof(*use))) != NULL)) {
+        use->worker = worker;
+        use->next   = uses;
+        uses        = use;
+    }
+    if (use != NULL) {
+        ++use->refs;
+        ++use->ifaces[kind];
+    }
+    pthread_mutex_unlock(&uses_lock);
+    return use;
+}
+
+void worker_use_put(ucx_worker_use_t *use, use_kind_t kind)
+{
+    ucx_worker_use_t **link = &uses;
+
+    if (use == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&uses_lock);
+    --use->ifaces[kind];
+    if (--use->refs == 0) {
+        while (*link != use) {
+            link = &(*link)->next;
+        }
+        *link = use->next;
+        free(use);
+    }
+    pthread_mutex_unlock(&uses_lock);
+}
+
+void worker_use_add_ep(ucx_worker_use_t *use, use_kind_t kind)
+{
+    if (use != NULL) {
+        __atomic_fetch_add(&use->eps[kind], 1, __ATOMIC_RELAXED);
+    }
+}
 
 enum {
     OPENERS_MAX   = 64,  /* transports whose iface_open we intercept */
@@ -75,21 +122,6 @@ static unsigned fallback_mds;
 static int fallback_said; /* or it turned out that nothing is to be said */
 
 /* ---- our own ---- */
-
-ucx_worker_use_t *ucx_fallback_iface_opened(uct_worker_h worker)
-{
-    return worker_use_get(worker, USE_EFA);
-}
-
-void ucx_fallback_iface_closed(ucx_worker_use_t *use)
-{
-    worker_use_put(use, USE_EFA);
-}
-
-void ucx_fallback_ep_created(ucx_worker_use_t *use)
-{
-    worker_use_add_ep(use, USE_EFA);
-}
 
 void ucx_fallback_md_opened(void)
 {

@@ -26,7 +26,6 @@
 #define UCX_EFA_FALLBACK_H
 
 #include "components.h"
-#include "worker_use.h"
 
 /* Replace this transport's iface_open, if it can matter and is not done yet. */
 void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry);
@@ -35,12 +34,30 @@ void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry);
 void ucx_fallback_md_opened(void);
 void ucx_fallback_md_closed(void);
 
-/* An interface of ours on @worker was opened. NULL: out of memory; the
- * functions below take it. */
-ucx_worker_use_t *ucx_fallback_iface_opened(uct_worker_h worker);
-void ucx_fallback_iface_closed(ucx_worker_use_t *use);
+/* Interfaces and endpoints of a worker are counted, by kind of transport. */
+typedef enum use_kind {
+    USE_NETWORK, /* UCX may fall back to it */
+    USE_EFA,     /* ours, or another component's with a name of ours */
+    USE_MEMORY,  /* shared memory that active messages go through */
+    USE_KINDS
+} use_kind_t;
 
-/* An endpoint of ours was created on it. */
-void ucx_fallback_ep_created(ucx_worker_use_t *use);
+/* Lives as long as one of the interfaces that it counts. */
+typedef struct ucx_worker_use {
+    struct ucx_worker_use *next;
+    uct_worker_h          worker;
+    unsigned              refs;
+    unsigned              ifaces[USE_KINDS], eps[USE_KINDS];
+} ucx_worker_use_t;
+
+/* One more interface on @worker. NULL: out of memory; the functions below take
+ * it. */
+ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind);
+
+/* That interface was closed. */
+void worker_use_put(ucx_worker_use_t *use, use_kind_t kind);
+
+/* One more endpoint, ever. */
+void worker_use_add_ep(ucx_worker_use_t *use, use_kind_t kind);
 
 #endif

@@ -10,20 +10,13 @@ ucp_hooks_sources = \
 	src/ucp_hooks/abi_md.inc \
 	src/ucp_hooks/abi_tables.inc \
 	src/ucp_hooks/apart.c \
-	src/ucp_hooks/apart.h \
 	src/ucp_hooks/calls.c \
 	src/ucp_hooks/calls.h \
-	src/ucp_hooks/collision.c \
-	src/ucp_hooks/collision.h \
 	src/ucp_hooks/components.c \
 	src/ucp_hooks/components.h \
 	src/ucp_hooks/config.c \
 	src/ucp_hooks/config.h \
 	src/ucp_hooks/counters.c \
-	src/ucp_hooks/detect.c \
-	src/ucp_hooks/detect.h \
-	src/ucp_hooks/devices.c \
-	src/ucp_hooks/devices.h \
 	src/ucp_hooks/fallback.c \
 	src/ucp_hooks/fallback.h \
 	src/ucp_hooks/find.c \
@@ -39,16 +32,9 @@ ucp_hooks_sources = \
 	src/ucp_hooks/minors.h \
 	src/ucp_hooks/near.c \
 	src/ucp_hooks/near.h \
-	src/ucp_hooks/peer_address.c \
-	src/ucp_hooks/peer_address.h \
-	src/ucp_hooks/protocols.c \
 	src/ucp_hooks/provider.h \
 	src/ucp_hooks/tls.c \
-	src/ucp_hooks/tls.h \
-	src/ucp_hooks/unknown.c \
-	src/ucp_hooks/unknown.h \
-	src/ucp_hooks/worker_use.c \
-	src/ucp_hooks/worker_use.h
+	src/ucp_hooks/tls.h
 
 ucp_hooks_map = $(srcdir)/src/ucp_hooks/hooks.map
 

@@ -6,8 +6,7 @@
 #ifndef UCX_EFA_MESSAGE_H
 #define UCX_EFA_MESSAGE_H
 
-#include "collision.h"
-#include "host.h"
+#include "tls.h"
 
 /* The libuct at @path is none we can drive, because of @why. Written to stderr
  * by ourselves: UCX's logger may be the very thing that differs. Also a warning
@@ -50,5 +49,15 @@ void ucx_message_iface(const ucx_host_t *host, const char *name,
 
 /* uct_query_components() was called, and no libuct can be found. */
 void ucx_message_lost_caller(void);
+
+/*
+ * Two sides without a transport in common: srd here and ud there, or tcp alone.
+ * UCX compares names before it asks any transport, and says "Destination is
+ * unreachable" or "not available". A log handler of ours sees that line, and
+ * says before it, once in a process, which transports either side has and what
+ * both need. This watches the lines of this UCX from now on; harmless where it
+ * has no log handlers.
+ */
+void apart_attach(const ucx_host_t *host);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The minors of UCX that this module drives: the one list, oldest first. The
- * tables (abi.h), how a minor is known (detect.c), the objects (local.mk) and
+ * tables (abi.h), how a minor is known (hooks.c), the objects (local.mk) and
  * the tests are made from it; abi_layout.h has the layouts of each.
  *
  * X(minor, symbol, stays): the release added the exported symbol to libuct, and

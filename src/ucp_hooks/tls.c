@@ -5,8 +5,105 @@
 #include <string.h>
 #include <strings.h>
 
+#include "abi.h"
 #include "global.h"
-#include "provider.h"
+
+static void collision_visit(const ucx_list_entry_t *entry, void *arg)
+{
+    ucx_collision_t *collision = arg;
+    unsigned i;
+
+    for (i = 0; (entry->tl_name != NULL) &&
+                (i < ucx_provider.carrier_count); ++i) {
+        const char *name = ucx_provider.transports[i]->name;
+
+        if ((collision->name == NULL) &&
+            !strncmp(entry->tl_name, name, UCT_TL_NAME_MAX)) {
+            collision->name    = name;
+            collision->is_copy = !strncmp(entry->component_name,
+                                          ucx_provider.name,
+                                          UCT_COMPONENT_NAME_MAX);
+            if (collision->is_copy) {
+                memcpy(&collision->code, entry->query_mds,
+                       sizeof(collision->code));
+            }
+        }
+    }
+}
+
+ucx_collision_t ucx_collision_find(const ucx_host_t *host)
+{
+    const ucx_calls_t *calls  = host->calls;
+    ucx_collision_t collision = {NULL, 0, NULL};
+
+    calls->abi->list_visit(calls, calls->component, collision_visit,
+                           &collision);
+    if ((calls->global.claim != UCS_NO) && !collision.is_copy) {
+        collision.name = NULL; /* components.c sets UCX's own aside */
+    }
+    return collision;
+}
+
+const char *ucx_collision_name(const ucx_host_t *host)
+{
+    return ucx_collision_find(host).name;
+}
+
+enum {
+    DEVICES_MOST  = 16, /* what UCX has by default from this minor on */
+    DEVICES_MINOR = 19
+};
+
+/* The order stays among those that are chosen, and among the others. */
+static unsigned devices_chosen_first(char (*names)[UCT_MD_NAME_MAX],
+                                     unsigned count)
+{
+    char name[UCT_MD_NAME_MAX];
+    unsigned i, chosen = 0;
+
+    for (i = 0; i < count; ++i) {
+        if (tls_may_use_md(names[i])) {
+            memcpy(name, names[i], sizeof(name));
+            memmove(names[chosen + 1], names[chosen],
+                    (i - chosen) * sizeof(*names));
+            memcpy(names[chosen++], name, sizeof(name));
+        }
+    }
+    return chosen;
+}
+
+static void devices_say(const ucx_host_t *host, unsigned count,
+                        int is_users_choice)
+{
+    static int said;
+
+    if (is_users_choice || (tls_first_of_ours(host) == NULL)) {
+        host_debug(host, "%u EFA devices, UCX 1.%u gets %u", count,
+                   host->minor, DEVICES_MOST);
+    } else if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+        host_warn(host, "%u EFA devices, of which UCX 1.%u gets %u, as it "
+                  "fails in programs with more than 32 memory domains: choose "
+                  "them by UCX_NET_DEVICES, or take UCX 1.19 or newer with "
+                  "UCX_MAX_COMPONENT_MDS=32", count, host->minor,
+                  DEVICES_MOST);
+    }
+}
+
+unsigned ucx_devices_offer(const ucx_host_t *host,
+                           char (*names)[UCT_MD_NAME_MAX], unsigned count)
+{
+    unsigned chosen = devices_chosen_first(names, count), i;
+
+    if ((host->minor >= DEVICES_MINOR) || (count <= DEVICES_MOST) ||
+        tls_asks_only_for_ours(0)) {
+        return count;
+    }
+    for (i = 1; (chosen > DEVICES_MOST) && (i < DEVICES_MOST); ++i) {
+        memcpy(names[i], names[i * chosen / DEVICES_MOST], sizeof(*names));
+    }
+    devices_say(host, count, chosen < count);
+    return DEVICES_MOST;
+}
 
 enum {
     AUX_MINOR    = 15, /* from here on "^srd:aux" excludes wireup only */

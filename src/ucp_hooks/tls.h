@@ -42,4 +42,34 @@ const char *tls_first_of_ours(const ucx_host_t *host);
 void tls_names_of_ours(const ucx_host_t *host, const char *between, char *text,
                        size_t max);
 
+/*
+ * UCX up to 1.17 ends a program in ucp_worker_get_address() that has more than
+ * 32 memory domains, 1.18 refuses the address: it gives the number of a domain
+ * five bits there. A host of 32 EFAs has more with those of tcp, shared memory
+ * and GPUs. UCX from 1.19 on takes the first UCX_MAX_COMPONENT_MDS of a
+ * component, 16 unless the user sets it, whatever he chose.
+ *
+ * Sorts @names of @count devices: those that UCX_NET_DEVICES may take come
+ * first. Returns how many of them the UCX of @host gets, the first ones. If
+ * these are not all, and the user chose none, they are spread over the host, as
+ * neighbours serve the same GPU; a warning says so, once in a process.
+ */
+unsigned ucx_devices_offer(const ucx_host_t *host,
+                           char (*names)[UCT_MD_NAME_MAX], unsigned count);
+
+/* Transports of our names that other components of a UCX have: UCX's own srd,
+ * or a second copy of this module. */
+typedef struct ucx_collision {
+    const char *name; /* of the transport, ours too; NULL: there is none */
+    int        is_copy; /* of this module */
+    const void *code; /* a function of the copy, else NULL */
+} ucx_collision_t;
+
+/* The first one of this UCX; name NULL: there is none, or it is UCX's own and
+ * set aside (UCX_EFA_CLAIM). */
+ucx_collision_t ucx_collision_find(const ucx_host_t *host);
+
+/* The name of that. */
+const char *ucx_collision_name(const ucx_host_t *host);
+
 #endif

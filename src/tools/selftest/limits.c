@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of the limits that the device reports: is it so? */
-#include "result.h"
-#include "self.h"
+#include "pair.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,9 +3,6 @@
  * a fork does to it. */
 #define _GNU_SOURCE
 #include "pair.h"
-#include "result.h"
-#include "self.h"
-#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,6 @@
 /* Probes of arriving data: all of it, once, in what order, and whether it is in
  * memory when a completion says so. */
 #include "pair.h"
-#include "result.h"
-#include "text.h"
 
 #include <flow/limits.h>
 

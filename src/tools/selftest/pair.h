@@ -40,4 +40,16 @@ int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes);
  * *took is how long it took, in seconds. */
 int st_pair_status(st_pair_t *pair, double seconds, double *took);
 
+/* A queue pair that talks to itself, for a probe. */
+typedef struct st_self {
+    st_t     *st;
+    st_qp_t   qp;
+    st_dest_t dest;
+} st_self_t;
+
+/* 0; or -1, and the probe was not asked. */
+int  st_self_open(st_self_t *self, st_t *st, st_result_t *result,
+                  const st_qp_params_t *params);
+void st_self_close(st_self_t *self);
+
 #endif

@@ -2,9 +2,6 @@
 /* Probes of queues: how long a message is, what a queue holds, whose numbers
  * and handles are shared. A queue pair that talks to itself does. */
 #include "pair.h"
-#include "result.h"
-#include "self.h"
-#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,9 +8,47 @@
 
 #include <config.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+void st_result_set(st_result_t *result, st_verdict_t verdict,
+                   const char *format, ...)
+{
+    va_list ap;
+
+    result->verdict = verdict;
+    va_start(ap, format);
+    vsnprintf(result->seen, sizeof(result->seen), format, ap);
+    va_end(ap);
+}
+
+void st_result_point(st_t *st, const st_point_t *point)
+{
+    if (st->point_count < ST_POINTS_MAX) {
+        st->points[st->point_count++] = *point;
+    }
+}
+
+const char *st_text_status(int status, char text[32])
+{
+    snprintf(text, 32, (status < 0) ? "no completion" :
+                       (status == 0) ? "success" : "status %d", status);
+    return text;
+}
+
+const char *st_text_time(double seconds, char text[32])
+{
+    if (seconds < 1e-3) {
+        snprintf(text, 32, "%.1f us", seconds * 1e6);
+    } else if (seconds < 1) {
+        snprintf(text, 32, "%.1f ms", seconds * 1e3);
+    } else {
+        snprintf(text, 32, "%.1f s", seconds);
+    }
+    return text;
+}
 
 static void machine_read(const char *path, char *text, size_t size)
 {

@@ -1,21 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* srd_info --selftest: which probes are run where. */
 #include "pair.h"
-#include "reach.h"
-#include "result.h"
-#include "run.h"
-#include "self.h"
-#include "selftest.h"
 
 #include <tools/info.h>
 
 #include <command/options.h>
+#include <util/efa_status.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define REACH_WAIT_S 5 /* a device that retries answers in less, or never */
+
+/* Statuses other than silence are the probes' affair: they have names. */
+static int reach_is_silence(int status)
+{
+    return (status < 0) || (status == EFA_STATUS_REMOTE_STOPPED) ||
+           (status == EFA_STATUS_REMOTE_UNREACHED);
+}
+
+/* Whether the other host can be reached at all, before probes wait for it.
+ * Sends one message over st->link and waits up to 5 s for its completion. 0:
+ * the network carries packets to @peer, the name that the user gave (how well
+ * is up to the probes). -1: none arrives; @why says so, and the remedy. */
+static int st_reach_try(st_t *st, const char *peer, char *why, size_t size)
+{
+    st_pair_params_t params = {.rnr_retry = 7};
+    st_result_t result      = {0};
+    st_pair_t pair;
+    double took;
+    int status;
+
+    if (st_pair_open(&pair, st, &result, &params) != 0) {
+        snprintf(why, size, "%s", result.seen);
+        return -1;
+    }
+    status = st_pair_status(&pair, REACH_WAIT_S, &took);
+    st_pair_close(&pair);
+    if (!reach_is_silence(status)) {
+        return 0;
+    }
+    snprintf(why, size, "no packet reaches %.*s, tried for %.1f s: the "
+             "security group must allow all traffic from and to itself, and "
+             "both EFA interfaces must be in it and in the same subnet; no "
+             "probe was run", (int)strcspn(peer, "\n"), peer, took);
+    return -1;
+}
 
 /* Which probe runs: on a terminal one line that is overwritten, at last by
  * nothing (@name is NULL). */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Latency, rate and bandwidth by size, of verbs alone. */
 #include "pair.h"
-#include "result.h"
-#include "text.h"
 
 #include <tools/info.h>
 

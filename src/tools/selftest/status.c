@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes of how requests end that cannot be served, and after what time. */
 #include "pair.h"
-#include "result.h"
-#include "text.h"
 
 #include <util/efa_status.h>
 

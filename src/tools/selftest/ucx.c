@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same with UCX over srd: stock ucx_perftest, where it is installed. */
 #define _GNU_SOURCE
-#include "result.h"
 #include "selftest.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base_trace.h"
 
-#include <record/record_packet.h>
+#include <record/record_format.h>
 
 #include <stdio.h>
 
