@@ -97,7 +97,7 @@ static int json_before(json_t *json, const char *name)
     return 1;
 }
 
-static void json_begin(json_t *json, const char *name, char bracket)
+void json_begin(json_t *json, const char *name, char bracket)
 {
     if (json_before(json, name)) {
         fputc(bracket, json->out);
@@ -105,32 +105,12 @@ static void json_begin(json_t *json, const char *name, char bracket)
     }
 }
 
-static void json_end(json_t *json, char bracket)
+void json_end(json_t *json, char bracket)
 {
     if (json->out != NULL) {
         --json->depth;
         fprintf(json->out, "\n%*s%c", 2 * ((int)json->depth + 1), "", bracket);
     }
-}
-
-void json_object(json_t *json, const char *name)
-{
-    json_begin(json, name, '{');
-}
-
-void json_array(json_t *json, const char *name)
-{
-    json_begin(json, name, '[');
-}
-
-void json_end_object(json_t *json)
-{
-    json_end(json, '}');
-}
-
-void json_end_array(json_t *json)
-{
-    json_end(json, ']');
 }
 
 void json_text(json_t *json, const char *name, const char *text)

@@ -30,11 +30,13 @@ void json_report(json_t *json);
 /* End the outermost object. 0; or -1 after a line: not all could be written. */
 int json_close(json_t *json);
 
-/* An object or array, up to json_end; @name is NULL for an item of an array. */
-void json_object(json_t *json, const char *name);
-void json_array(json_t *json, const char *name);
-void json_end_object(json_t *json);
-void json_end_array(json_t *json);
+/* An object or array, up to its end; @name is NULL for an item of an array. */
+void json_begin(json_t *json, const char *name, char bracket);
+void json_end(json_t *json, char bracket);
+#define json_object(_json, _name) json_begin(_json, _name, '{')
+#define json_array(_json, _name)  json_begin(_json, _name, '[')
+#define json_end_object(_json)    json_end(_json, '}')
+#define json_end_array(_json)     json_end(_json, ']')
 
 /* Values. A @text of NULL and a number that is none are null; characters of
  * @text other than printable ASCII become '?'. */

@@ -28,17 +28,16 @@
  * nobody reads, and the recording ends. All other SIGBUS are passed on. A child
  * after fork(2) has no recording of its own, and loses its parent's likewise.
  */
-typedef struct record_guard record_guard_t;
 
 /* The handler walks the list at any time, hence no guard is ever freed: one
  * without a map is free. */
-struct record_guard {
-    record_guard_t *next;
-    record_t       *record;
-    uint8_t        *map; /* NULL: a free guard */
-    size_t          size;
-    const char     *lost; /* why; NULL: it is not */
-};
+typedef struct record_guard {
+    struct record_guard *next;
+    record_t            *record;
+    uint8_t             *map; /* NULL: a free guard */
+    size_t               size;
+    const char          *lost; /* why; NULL: it is not */
+} record_guard_t;
 
 static record_guard_t  *record_guards;
 static unsigned         record_guards_used;
@@ -206,12 +205,6 @@ static void record_guard_remove(record_guard_t *guard)
         record_guard_end();
     }
     pthread_mutex_unlock(&record_guard_lock);
-}
-
-/* Why the map is not that of the file any more; NULL: it is. */
-static const char *record_guard_lost(const record_guard_t *guard)
-{
-    return guard->lost;
 }
 
 /* Bytes as 64, 64k, 64m, 64GB. 0: not such a number. */
@@ -485,7 +478,7 @@ void record_file_turn(record_t *record)
 {
     /* the head may say anything by now: others can write the file */
     size_t            size = (record->map_size - RECORD_PAGE) / RECORD_SEGMENTS;
-    const char       *lost = record_guard_lost(record->guard);
+    const char       *lost = record->guard->lost;
     record_segment_t *segment;
 
     if (lost != NULL) {

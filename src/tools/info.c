@@ -126,8 +126,8 @@ void info_devices(info_t *info, char *why, size_t size)
 {
     info->verbs = efa_verbs_get(why, size);
     if ((info->verbs != NULL) &&
-        (efa_device_list(info->verbs, &info->devices, &info->device_count) ==
-         UCS_OK) && (info->device_count == 0)) {
+        ((efa_device_list(info->verbs, &info->devices, &info->device_count) !=
+          UCS_OK) || (info->device_count == 0))) {
         efa_device_explain_none(why, size);
     }
     if (info->device_count > INFO_DEVICES_MAX) {

@@ -63,10 +63,8 @@ static int plan_this_device(plan_t *plan, info_t *info)
     efa_device_t *device;
     int err;
 
-    info->verbs = efa_verbs_get(why, sizeof(why));
-    if ((info->verbs == NULL) ||
-        (efa_device_list(info->verbs, &info->devices, &info->device_count) !=
-         UCS_OK) || (info->device_count == 0) ||
+    info_devices(info, why, sizeof(why));
+    if ((info->device_count == 0) ||
         (efa_device_open(&info->host, info->devices[0], &device) != UCS_OK)) {
         return -1;
     }

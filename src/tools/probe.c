@@ -18,13 +18,6 @@ static void copy_text(char *to, size_t size, const char *from)
     snprintf(to, size, "%s", from);
 }
 
-static void add_lane(probe_t *probe, const char *text)
-{
-    if (probe->lane_count < PROBE_LANES_MAX) {
-        copy_text(probe->lanes[probe->lane_count++], PROBE_LANE_MAX, text);
-    }
-}
-
 /* A line of UCX's log; what is before the level is of no interest. */
 static void add_log(probe_t *probe, const char *line)
 {
@@ -38,15 +31,16 @@ static void add_log(probe_t *probe, const char *line)
     copy_text(probe->log, sizeof(probe->log), text + strspn(text, " "));
 }
 
-/* A line of the child: KEY VALUE after a mark, or UCX's own output. */
-static void probe_line(probe_t *probe, const char *line)
+/* A line of the child: KEY VALUE after a mark, or UCX's own output. 0. */
+static int probe_take(void *arg, char *line)
 {
+    probe_t *probe    = arg;
     const char *value = strchr(line, ' ');
     size_t length;
 
     if ((line[0] != PROBE_MARK) || (value == NULL)) {
         add_log(probe, line);
-        return;
+        return 0;
     }
     length = value++ - ++line;
 #define IS(_key) ((length == strlen(_key)) && !strncmp(line, _key, length))
@@ -62,19 +56,14 @@ static void probe_line(probe_t *probe, const char *line)
         probe->efa_types = strtoull(value, NULL, 16);
     } else if (IS("types")) {
         probe->ucp_types = strtoull(value, NULL, 16);
-    } else if (IS("lane")) {
-        add_lane(probe, value);
+    } else if (IS("lane") && (probe->lane_count < PROBE_LANES_MAX)) {
+        copy_text(probe->lanes[probe->lane_count++], PROBE_LANE_MAX, value);
     } else if (IS("message")) {
         probe->message_ok = 1;
     } else if (IS("error")) {
         copy_text(probe->error, sizeof(probe->error), value);
     }
 #undef IS
-}
-
-static int probe_take(void *probe, char *line)
-{
-    probe_line(probe, line);
     return 0;
 }
 

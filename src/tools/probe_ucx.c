@@ -11,7 +11,6 @@
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 
-
 enum { MESSAGE_SIZE = 4096, MESSAGE_TAG = 0x5244, MESSAGE_SECONDS = 8 };
 
 /* The functions of UCX that are used, by dlsym(). */

@@ -19,7 +19,7 @@
  * name come the entries, one for each transport and device of the peer, each
  * with a checksum of the transport's name.
  */
-enum { PEER_ENTRIES_MAX = 128 }; /* UCP_MAX_RESOURCES */
+enum { APART_PEER_MAX = 128 }; /* UCP_MAX_RESOURCES */
 
 /* Nonzero if all @size bytes at @from of this process could be copied. */
 static int peer_address_copy(void *to, const void *from, size_t size)
@@ -32,13 +32,13 @@ static int peer_address_copy(void *to, const void *from, size_t size)
 }
 
 /*
- * The checksums (ucs_crc16_string) in the address whose name is at @name, at
- * most @max of them, into @sums. Returns their number; 0: they cannot be read.
+ * The checksums (ucs_crc16_string) in the address whose name is at @name into
+ * @sums, APART_PEER_MAX at most. Returns their number; 0: they cannot be read.
  * Memory is read by a system call: an address with another layout, of a UCX
  * that was modified, gives 0 or numbers of no transport, and never a fault.
  */
 static unsigned peer_address_sums(const ucx_host_t *host, const char *name,
-                                  uint16_t *sums, unsigned max)
+                                  uint16_t *sums)
 {
     const ucx_abi_t *abi = host->calls->abi;
     ucx_abi_address_t address;
@@ -49,11 +49,11 @@ static unsigned peer_address_sums(const ucx_host_t *host, const char *name,
         !peer_address_copy(&address,
                            name - offsetof(ucx_abi_address_t, name),
                            sizeof(address)) ||
-        (address.entry_count > PEER_ENTRIES_MAX)) {
+        (address.entry_count > APART_PEER_MAX)) {
         return 0;
     }
     sum = address.entries + abi->address_entry_sum;
-    for (i = 0; (i < address.entry_count) && (i < max); ++i) {
+    for (i = 0; i < address.entry_count; ++i) {
         if (!peer_address_copy(&sums[i], sum, sizeof(*sums))) {
             return 0;
         }
@@ -62,21 +62,13 @@ static unsigned peer_address_sums(const ucx_host_t *host, const char *name,
     return i;
 }
 
-/* The checksum of a transport's name as this UCX makes it. Only after
- * peer_address_sums() returned some. */
-static uint16_t peer_address_sum(const ucx_host_t *host, const char *tl_name)
-{
-    return host->calls->crc16_string(tl_name);
-}
-
 #define APART_FORMAT "no %s transport to %s: %s" /* UCX's */
 #define APART_DASH   " - " /* between "tcp/eth0" and a reason */
 
 enum {
     APART_CONTINUE  = 1, /* UCS_LOG_FUNC_RC_CONTINUE */
     APART_LINE_MAX  = 2048,
-    APART_NAMES_MAX = 128,
-    APART_PEER_MAX  = 128 /* transports of a peer, once for each device */
+    APART_NAMES_MAX = 128
 };
 
 /* UCX's transports to other hosts, beside those of this module. */
@@ -102,13 +94,6 @@ static int apart_is_one_of(const char *const *names, size_t count,
         }
     }
     return 0;
-}
-
-static int apart_is_local(const char *name, size_t length)
-{
-    return apart_is_one_of(apart_local,
-                           sizeof(apart_local) / sizeof(*apart_local), name,
-                           length);
 }
 
 static int apart_is_ours(const char *name, size_t length)
@@ -182,7 +167,10 @@ static unsigned apart_ours(const char *line, char *names)
         for (name = dash; (name > line) && (name[-1] != ' '); --name) {
         }
         length = strcspn(name, "/ ");
-        if ((length > 0) && !apart_is_local(name, length) &&
+        if ((length > 0) &&
+            !apart_is_one_of(apart_local,
+                             sizeof(apart_local) / sizeof(*apart_local), name,
+                             length) &&
             apart_is_reason(dash + strlen(APART_DASH))) {
             apart_add(names, name, length);
             count += apart_is_ours(name, length);
@@ -200,17 +188,17 @@ static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
     for (i = 0; i < ucx_provider.transport_count; ++i) {
         const char *name = ucx_provider.transports[i]->name;
 
-        if (peer_address_sum(host, name) == sum) {
+        if (host->calls->crc16_string(name) == sum) {
             return (i < ucx_provider.carrier_count) ? name : "";
         }
     }
     for (i = 0; i < sizeof(apart_far) / sizeof(*apart_far); ++i) {
-        if (peer_address_sum(host, apart_far[i]) == sum) {
+        if (host->calls->crc16_string(apart_far[i]) == sum) {
             return apart_far[i];
         }
     }
     for (i = 0; i < sizeof(apart_local) / sizeof(*apart_local); ++i) {
-        if (peer_address_sum(host, apart_local[i]) == sum) {
+        if (host->calls->crc16_string(apart_local[i]) == sum) {
             return "";
         }
     }
@@ -222,7 +210,7 @@ static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
 static void apart_theirs(const ucx_host_t *host, const char *peer, char *names)
 {
     uint16_t sums[APART_PEER_MAX];
-    unsigned count = peer_address_sums(host, peer, sums, APART_PEER_MAX), i;
+    unsigned count = peer_address_sums(host, peer, sums), i;
     int known      = count > 0;
 
     names[0] = '\0';
@@ -273,19 +261,6 @@ static void apart_say(const ucx_host_t *host, const char *peer,
                share ? " and UCX_NET_DEVICES" : "");
 }
 
-/* The second argument of APART_FORMAT. */
-static const char *apart_peer(va_list ap)
-{
-    const char *peer;
-    va_list args;
-
-    va_copy(args, ap);
-    (void)va_arg(args, const char*);
-    peer = va_arg(args, const char*);
-    va_end(args);
-    return peer;
-}
-
 /* A ucs_log_func_t. Nothing but UCX's one format is looked at. */
 static int apart_log(const char *file, unsigned line, const char *function,
                      ucs_log_level_t level, const void *component,
@@ -294,16 +269,17 @@ static int apart_log(const char *file, unsigned line, const char *function,
     const ucx_host_t *host = apart_host;
     char text[APART_LINE_MAX], names[APART_NAMES_MAX];
     const char *peer;
+    va_list args;
     unsigned ours;
 
-    (void)file;
-    (void)line;
-    (void)function;
-    (void)component;
+    (void)file, (void)line, (void)function, (void)component;
     if ((level != UCS_LOG_LEVEL_ERROR) || strcmp(format, APART_FORMAT)) {
         return APART_CONTINUE;
     }
-    peer = apart_peer(ap);
+    va_copy(args, ap);
+    (void)va_arg(args, const char*);
+    peer = va_arg(args, const char*);
+    va_end(args);
     vsnprintf(text, sizeof(text), format, ap);
     ours = apart_ours(text, names);
     if ((ours > 0) || ((names[0] != '\0') && ucx_global_warns() &&

@@ -108,7 +108,7 @@ static ucs_status_t claim_query(void *component,
         return UCS_ERR_NO_DEVICE; /* cannot be: claim_attach adds it first */
     }
     is_on = (claim->host->calls->global.claim != UCS_NO) &&
-            (ucx_collision_name(claim->host) == NULL);
+            (ucx_collision_find(claim->host).name == NULL);
     if (is_on && claim_is_all(claim)) {
         *resources_p = NULL;
         *count_p     = 0;

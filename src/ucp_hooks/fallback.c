@@ -123,30 +123,19 @@ static int fallback_said; /* or it turned out that nothing is to be said */
 
 /* ---- our own ---- */
 
-void ucx_fallback_md_opened(void)
+void ucx_fallback_md_count(int change)
 {
-    __atomic_fetch_add(&fallback_mds, 1, __ATOMIC_RELAXED);
-}
-
-void ucx_fallback_md_closed(void)
-{
-    __atomic_fetch_sub(&fallback_mds, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&fallback_mds, (unsigned)change, __ATOMIC_RELAXED);
 }
 
 /* ---- what is said ---- */
 
-static int fallback_is_set(const char *setting)
-{
-    const char *value = ucx_setting(setting);
-
-    return (value != NULL) && strcmp(value, "all");
-}
-
 static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
     int has_md = __atomic_load_n(&fallback_mds, __ATOMIC_RELAXED) > 0;
-    int other  = ucx_collision_name(watched->opener->host) != NULL;
+    int other  = ucx_collision_find(watched->opener->host).name != NULL;
     int out    = tls_first_of_ours(watched->opener->host) == NULL;
+    const char *net = ucx_setting("NET_DEVICES");
     char names[NAMES_MAX];
 
     if (watched->had_efa || (watched->use->ifaces[USE_EFA] > 0)) {
@@ -171,10 +160,10 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     } else if (other) {
         snprintf(text, max, "another component of this UCX has an srd, which "
                  "does not serve; to use this module's: unset UCX_EFA_CLAIM");
-    } else if (fallback_is_set("NET_DEVICES")) {
+    } else if ((net != NULL) && strcmp(net, "all")) {
         snprintf(text, max, "UCX_NET_DEVICES=%.64s leaves it out: unset it, "
                  "or add the EFA (ucx_info -d shows its name), which takes it",
-                 ucx_setting("NET_DEVICES"));
+                 net);
     } else {
         snprintf(text, max, "it could not be opened, for a reason that "
                  "UCX_LOG_LEVEL=debug shows");
@@ -282,22 +271,17 @@ static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
     }
 }
 
-/* ---- is a peer on this host? ---- */
-
-static int watched_peer_is_here(const watched_t *watched, const void *addr)
-{
-    if (!strcmp(watched->opener->tl_name, "tcp")) {
-        return near_tcp(addr);
-    }
-    return near_ib(watched->addr, watched->addr_len, addr);
-}
-
+/* Is the peer on this host? */
 static void watched_look_at(watched_t *watched, const void *dev_addr,
                             unsigned looks)
 {
+    int is_here;
+
     if (!fallback_said && (watched->addr_len > 0) && (dev_addr != NULL)) {
-        watched_add_peer(watched, !watched_peer_is_here(watched, dev_addr),
-                         looks);
+        is_here = !strcmp(watched->opener->tl_name, "tcp") ?
+                  near_tcp(dev_addr) :
+                  near_ib(watched->addr, watched->addr_len, dev_addr);
+        watched_add_peer(watched, !is_here, looks);
     }
 }
 

@@ -30,9 +30,9 @@
 /* Replace this transport's iface_open, if it can matter and is not done yet. */
 void ucx_fallback_attach(ucx_host_t *host, const ucx_list_entry_t *entry);
 
-/* A memory domain of ours: while one is open, a device can be used. */
-void ucx_fallback_md_opened(void);
-void ucx_fallback_md_closed(void);
+/* A memory domain of ours was opened (@change 1) or closed (-1): while one is
+ * open, a device can be used. */
+void ucx_fallback_md_count(int change);
 
 /* Interfaces and endpoints of a worker are counted, by kind of transport. */
 typedef enum use_kind {

@@ -167,13 +167,6 @@ static int versions_refuse_older(const versions_t *v, ucx_detected_t *detected)
     return 1;
 }
 
-/* A UCX newer than all we know has the symbols of the newest known. */
-static int versions_are_newer(const versions_t *v)
-{
-    return v->has_ucp &&
-           ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST));
-}
-
 /* 0 if UCX_EFA_ABI names the version that this newer UCX looks like. */
 static int versions_refuse_newer(const versions_t *v, ucx_detected_t *detected)
 {
@@ -210,7 +203,8 @@ static int versions_refuse(const versions_t *v, ucx_detected_t *detected)
 {
     const char *text;
 
-    if (versions_are_newer(v)) {
+    /* a UCX newer than all we know has the symbols of the newest known */
+    if (v->has_ucp && ((v->ucp_major > 1) || (v->ucp_minor > DETECT_NEWEST))) {
         return versions_refuse_newer(v, detected);
     } else if (ucx_global_abi(&text) < 0) {
         detect_refuse(detected,
@@ -368,23 +362,13 @@ static int instance_add(instance_t *it, const ucx_found_t *found)
         it->next  = instances;
         instances = it;
         if (!it->refused) {
-            declined = ucx_collision_name(&it->host) != NULL;
+            declined = ucx_collision_find(&it->host).name != NULL;
             it->calls.abi->tables_register(&it->host, it->tables, declined);
         }
         ret = 0;
     }
     pthread_mutex_unlock(&instances_lock);
     return ret;
-}
-
-/* Before this UCX loads its modules: one that has an srd of its own opens
- * libefa for the libibverbs that it knows, in a wheel not the system's. */
-static void instance_open_libraries(const instance_t *it)
-{
-    if ((ucx_provider.open_libraries != NULL) &&
-        (it->calls.global.claim != UCS_NO)) {
-        ucx_provider.open_libraries();
-    }
 }
 
 /* Takes over found->handle. */
@@ -413,7 +397,13 @@ static void instance_attach(const ucx_found_t *found)
         ucx_message_refused(found->path, why);
     } else if (kept) {
         apart_attach(&it->host);
-        instance_open_libraries(it);
+        /* before this UCX loads its modules: one that has an srd of its own
+         * opens libefa for the libibverbs that it knows, in a wheel not the
+         * system's */
+        if ((ucx_provider.open_libraries != NULL) &&
+            (it->calls.global.claim != UCS_NO)) {
+            ucx_provider.open_libraries();
+        }
         (void)ucx_components_intercept(&it->host);
     }
     close = !kept || it->refused;

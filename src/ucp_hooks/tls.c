@@ -44,11 +44,6 @@ ucx_collision_t ucx_collision_find(const ucx_host_t *host)
     return collision;
 }
 
-const char *ucx_collision_name(const ucx_host_t *host)
-{
-    return ucx_collision_find(host).name;
-}
-
 enum {
     DEVICES_MOST  = 16, /* what UCX has by default from this minor on */
     DEVICES_MINOR = 19

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Which transports and devices are chosen, and whose they are.
+ *
  * UCX_TLS as UCX reads it, so that we know before UCX opens an interface, and
  * where it opens none, whether it is to use a transport of ours. (See
  * ucx_setting(): the functions serve set-up and messages.)
@@ -68,8 +70,5 @@ typedef struct ucx_collision {
 /* The first one of this UCX; name NULL: there is none, or it is UCX's own and
  * set aside (UCX_EFA_CLAIM). */
 ucx_collision_t ucx_collision_find(const ucx_host_t *host);
-
-/* The name of that. */
-const char *ucx_collision_name(const ucx_host_t *host);
 
 #endif

@@ -240,7 +240,8 @@ static void memory_dmabufs(st_t *st, st_result_t *result)
  * the errno of its registration, negative. */
 static int memory_read_one(st_self_t *self, uint8_t *base, size_t length)
 {
-    st_mem_t mem     = {base, length, memory_register(self->st, base, length)};
+    st_mem_t mem     = {.base = base, .size = length,
+                        .mr = memory_register(self->st, base, length)};
     st_piece_t piece = {&mem, 0, length};
     struct ibv_wc wc;
     int status = -1;

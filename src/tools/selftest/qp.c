@@ -14,11 +14,11 @@ int st_qp_access(const efa_device_t *device)
             IBV_ACCESS_REMOTE_WRITE : 0);
 }
 
-int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
-                   size_t size)
+int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, size_t size)
 {
     int err;
 
+    mem->mr   = NULL;
     mem->size = size;
     mem->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,19 +26,27 @@ int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
         return errno;
     }
     errno   = 0;
-    mem->mr = device->verbs->reg_mr(pd, mem->base, size, st_qp_access(device));
-    if (mem->mr == NULL) {
-        err = (errno != 0) ? errno : EIO;
-        munmap(mem->base, size);
-        return err;
+    mem->pd = device->verbs->alloc_pd(device->context);
+    if (mem->pd != NULL) {
+        mem->mr = device->verbs->reg_mr(mem->pd, mem->base, size,
+                                        st_qp_access(device));
+        if (mem->mr != NULL) {
+            return 0;
+        }
     }
-    return 0;
+    err = (errno != 0) ? errno : EIO;
+    if (mem->pd != NULL) {
+        device->verbs->dealloc_pd(mem->pd);
+    }
+    munmap(mem->base, size);
+    return err;
 }
 
 void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device)
 {
     if (mem->mr != NULL) {
         device->verbs->dereg_mr(mem->mr);
+        device->verbs->dealloc_pd(mem->pd);
         munmap(mem->base, mem->size);
         mem->mr = NULL;
     }

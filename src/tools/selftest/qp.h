@@ -13,11 +13,12 @@ enum {
     ST_WAIT_S    = 10 /* for what comes at once */
 };
 
-/* Registered memory; mr NULL: none. */
+/* Registered memory; mr NULL: none. pd is its own, from st_qp_mem_open. */
 typedef struct st_mem {
     uint8_t       *base;
     size_t         size;
     struct ibv_mr *mr;
+    struct ibv_pd *pd;
 } st_mem_t;
 
 typedef struct st_qp_params {
@@ -50,8 +51,7 @@ typedef struct st_piece {
 } st_piece_t;
 
 /* 0, or an errno. */
-int st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, struct ibv_pd *pd,
-                   size_t size);
+int  st_qp_mem_open(st_mem_t *mem, const efa_device_t *device, size_t size);
 void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device);
 /* Access flags of a registration: all that the device can. */
 int  st_qp_access(const efa_device_t *device);

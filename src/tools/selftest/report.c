@@ -82,13 +82,7 @@ void st_report_machine(st_machine_t *machine)
     }
 }
 
-static const char *report_word(st_verdict_t verdict)
-{
-    return (verdict == ST_SAME) ? "same" :
-           (verdict == ST_DIFFERS) ? "DIFFERS" : "not asked";
-}
-
-static unsigned report_count(const st_t *st, st_verdict_t verdict)
+unsigned st_report_count(const st_t *st, st_verdict_t verdict)
 {
     unsigned i, count = 0;
 
@@ -134,7 +128,9 @@ static void report_device(const st_t *st)
 
 static void report_result(const st_result_t *result)
 {
-    printf("\n%-9s %s, between %s\n", report_word(result->verdict),
+    static const char *const words[] = {"not asked", "same", "DIFFERS"};
+
+    printf("\n%-9s %s, between %s\n", words[result->verdict],
            result->probe->name, result->between);
     printf("  we assume  %s\n", result->probe->assumed);
     printf("  it does    %s\n", result->seen);
@@ -160,8 +156,8 @@ static void report_verdict(const st_t *st)
 {
     unsigned i, count = 0;
 
-    printf("\n%u same, %u not asked, %u differ", report_count(st, ST_SAME),
-           report_count(st, ST_NOT_ASKED), report_count(st, ST_DIFFERS));
+    printf("\n%u same, %u not asked, %u differ", st_report_count(st, ST_SAME),
+           st_report_count(st, ST_NOT_ASKED), st_report_count(st, ST_DIFFERS));
     for (i = 0; i < st->result_count; ++i) {
         if ((st->results[i].verdict == ST_DIFFERS) && !report_again(st, i)) {
             printf("%s%s", (count++ == 0) ? ": " : ", ",
@@ -288,9 +284,9 @@ static void report_json_points(const st_t *st, json_t *json)
 
 void st_report_json(const st_t *st, const char *ucx, json_t *json)
 {
-    json_count(json, "differ", report_count(st, ST_DIFFERS));
-    json_count(json, "same", report_count(st, ST_SAME));
-    json_count(json, "not_asked", report_count(st, ST_NOT_ASKED));
+    json_count(json, "differ", st_report_count(st, ST_DIFFERS));
+    json_count(json, "same", st_report_count(st, ST_SAME));
+    json_count(json, "not_asked", st_report_count(st, ST_NOT_ASKED));
     report_json_device(st, json);
     report_json_results(st, json);
     report_json_points(st, json);

@@ -15,18 +15,11 @@
 
 #define REACH_WAIT_S 5 /* a device that retries answers in less, or never */
 
-/* Statuses other than silence are the probes' affair: they have names. */
-static int reach_is_silence(int status)
-{
-    return (status < 0) || (status == EFA_STATUS_REMOTE_STOPPED) ||
-           (status == EFA_STATUS_REMOTE_UNREACHED);
-}
-
 /* Whether the other host can be reached at all, before probes wait for it.
  * Sends one message over st->link and waits up to 5 s for its completion. 0:
  * the network carries packets to @peer, the name that the user gave (how well
  * is up to the probes). -1: none arrives; @why says so, and the remedy. */
-static int st_reach_try(st_t *st, const char *peer, char *why, size_t size)
+static int reach_try(st_t *st, const char *peer, char *why, size_t size)
 {
     st_pair_params_t params = {.rnr_retry = 7};
     st_result_t result      = {0};
@@ -40,8 +33,9 @@ static int st_reach_try(st_t *st, const char *peer, char *why, size_t size)
     }
     status = st_pair_status(&pair, REACH_WAIT_S, &took);
     st_pair_close(&pair);
-    if (!reach_is_silence(status)) {
-        return 0;
+    if ((status >= 0) && (status != EFA_STATUS_REMOTE_STOPPED) &&
+        (status != EFA_STATUS_REMOTE_UNREACHED)) {
+        return 0; /* statuses other than silence are the probes' affair */
     }
     snprintf(why, size, "no packet reaches %.*s, tried for %.1f s: the "
              "security group must allow all traffic from and to itself, and "
@@ -182,7 +176,7 @@ static int run_far(st_t *st, const char *peer, char *why, size_t size)
     if (err != 0) {
         snprintf(why, size, "%s", link.why);
     } else if (peer != NULL) {
-        err = st_reach_try(st, peer, why, size);
+        err = reach_try(st, peer, why, size);
     }
     if (err != 0) {
         fprintf(stderr, "srd_info: %s\n", why);
@@ -204,39 +198,16 @@ static int run_far(st_t *st, const char *peer, char *why, size_t size)
 /* Everything that a probe needs of the device. 0, or -1 after a line. */
 static int run_open(st_t *st, efa_device_t *device)
 {
-    int err;
+    int err = st_qp_mem_open(&st->mem, device, ST_MEM_BYTES);
 
     st->device = device;
     st->verbs  = device->verbs;
-    errno      = 0;
-    st->pd     = st->verbs->alloc_pd(device->context);
-    err        = (st->pd == NULL) ? (errno ? errno : EIO) :
-                 st_qp_mem_open(&st->mem, device, st->pd, ST_MEM_BYTES);
+    st->pd     = st->mem.pd;
     if (err != 0) {
         fprintf(stderr, "srd_info: 4 MiB cannot be registered: %s; see "
                 "srd_info --check\n", strerror(err));
-        if (st->pd != NULL) {
-            st->verbs->dealloc_pd(st->pd);
-        }
-        return -1;
     }
-    return 0;
-}
-
-static void run_close(st_t *st)
-{
-    st_qp_mem_close(&st->mem, st->device);
-    st->verbs->dealloc_pd(st->pd);
-}
-
-static unsigned run_differ(const st_t *st)
-{
-    unsigned i, count = 0;
-
-    for (i = 0; i < st->result_count; ++i) {
-        count += (st->results[i].verdict == ST_DIFFERS);
-    }
-    return count;
+    return err ? -1 : 0;
 }
 
 /* Why nothing was asked: a line, unless @why has been said; and as JSON. */
@@ -276,14 +247,14 @@ static int run_device(info_t *info, efa_device_t *device,
     if (st.facts) {
         snprintf(ucx, sizeof(ucx), "not asked for");
     }
-    run_close(&st);
+    st_qp_mem_close(&st.mem, device);
     if (st.result_count == 0) {
         run_nothing(info, &st, why);
         return 1;
     }
     err |= st_report_text(&st, ucx, info->all);
     st_report_json(&st, ucx, &info->json);
-    return ((err != 0) || (run_differ(&st) > 0)) ? 1 : 0;
+    return ((err != 0) || (st_report_count(&st, ST_DIFFERS) > 0)) ? 1 : 0;
 }
 
 /* 0; or -1 after a line, where --only names no probe. */
@@ -347,13 +318,8 @@ int st_run(info_t *info, const st_run_args_t *args)
     if ((args->only != NULL) && (run_only_check(args->only) != 0)) {
         return 2;
     }
-    info->verbs = efa_verbs_get(why, sizeof(why));
-    if ((info->verbs == NULL) ||
-        (efa_device_list(info->verbs, &info->devices, &info->device_count) !=
-         UCS_OK) || (info->device_count == 0)) {
-        if (info->verbs != NULL) {
-            efa_device_explain_none(why, sizeof(why));
-        }
+    info_devices(info, why, sizeof(why));
+    if (info->device_count == 0) {
         options_error("no self-test: %s", why);
         return 1;
     }

@@ -4,7 +4,7 @@
  * for granted or calls unknown. A probe asks for one fact, and says whether the
  * device does as we assume, or how it differs. Groups of probes are in files of
  * their own, and know verbs alone: nothing of UCX's data path is in the way.
- * Names of this folder begin with st_ and the file's name.
+ * Names of this folder begin with st_ and their subject's name.
  *
  * The far side of a probe (serve.h) takes commands as lines of text. It is in
  * this process, in another one, or on another host: a probe is the same.
@@ -52,7 +52,7 @@ typedef struct st_result_point {
 typedef struct st {
     const efa_verbs_t *verbs;
     efa_device_t      *device;
-    struct ibv_pd     *pd;
+    struct ibv_pd     *pd;   /* that of mem */
     st_mem_t           mem;  /* near memory, ST_MEM_BYTES */
     st_link_t         *link; /* the far side */
     struct st_pair    *pair; /* of the probe that runs, and ... */
@@ -94,6 +94,8 @@ void st_ucx_measure(st_t *st, const char *device, char *why, size_t size);
  * with @all also facts that are as assumed, and the measurements. @ucx: why UCX
  * was not measured. 0; or -1 after a line. */
 int st_report_text(const st_t *st, const char *ucx, int all);
+/* How many results have that verdict. */
+unsigned st_report_count(const st_t *st, st_verdict_t verdict);
 /* All of it as JSON. */
 void st_report_json(const st_t *st, const char *ucx, json_t *json);
 

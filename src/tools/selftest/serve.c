@@ -14,8 +14,7 @@
 
 typedef struct serve_command {
     const char *name;
-    void      (*run)(st_serve_t *serve, const char *words, char *answer,
-                     size_t size);
+    void      (*run)(st_serve_t *serve, const char *words);
 } serve_command_t;
 
 void st_serve_gid_print(const uint8_t gid[16], char text[33])
@@ -62,21 +61,9 @@ void st_serve_message(uint8_t *bytes, size_t length, uint32_t number)
 
 int st_serve_open(st_serve_t *serve, const efa_device_t *device)
 {
-    int err;
-
     memset(serve, 0, sizeof(*serve));
     serve->device = device;
-    errno         = 0;
-    serve->pd     = device->verbs->alloc_pd(device->context);
-    if (serve->pd == NULL) {
-        return (errno != 0) ? errno : EIO;
-    }
-    err = st_qp_mem_open(&serve->mem, device, serve->pd, ST_FAR_BYTES);
-    if (err != 0) {
-        device->verbs->dealloc_pd(serve->pd);
-        serve->pd = NULL;
-    }
-    return err;
+    return st_qp_mem_open(&serve->mem, device, ST_FAR_BYTES);
 }
 
 /* There is one handle for the requester, which echoes use, too. */
@@ -91,14 +78,11 @@ static void serve_ah_close(st_serve_t *serve)
 
 void st_serve_close(st_serve_t *serve)
 {
-    if (serve->pd == NULL) {
-        return;
+    if (serve->mem.mr != NULL) {
+        st_qp_close(&serve->qp);
+        serve_ah_close(serve);
+        st_qp_mem_close(&serve->mem, serve->device);
     }
-    st_qp_close(&serve->qp);
-    serve_ah_close(serve);
-    st_qp_mem_close(&serve->mem, serve->device);
-    serve->device->verbs->dealloc_pd(serve->pd);
-    serve->pd = NULL;
 }
 
 static int serve_post(st_serve_t *serve, unsigned slot)
@@ -174,24 +158,23 @@ unsigned st_serve_progress(st_serve_t *serve)
     return (count > 0) ? (unsigned)count : 0;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-serve_say(char *answer, size_t size, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+serve_say(st_serve_t *serve, const char *format, ...)
 {
     va_list ap;
 
     va_start(ap, format);
-    vsnprintf(answer, size, format, ap);
+    vsnprintf(serve->answer, serve->room, format, ap);
     va_end(ap);
 }
 
-static void serve_hello(st_serve_t *serve, const char *words, char *answer,
-                        size_t size)
+static void serve_hello(st_serve_t *serve, const char *words)
 {
     char gid[33];
 
     (void)words;
     st_serve_gid_print(serve->device->gid.raw, gid);
-    serve_say(answer, size, "ok %d %s %u %zu", ST_VERSION, gid,
+    serve_say(serve, "ok %d %s %u %zu", ST_VERSION, gid,
               serve->device->caps, serve->device->max_msg);
 }
 
@@ -202,8 +185,7 @@ static void serve_forget_counts(st_serve_t *serve)
     memset(serve->seen, 0, sizeof(serve->seen));
 }
 
-static void serve_open_qp(st_serve_t *serve, const char *words, char *answer,
-                          size_t size)
+static void serve_open_qp(st_serve_t *serve, const char *words)
 {
     unsigned depth, receives, bytes, qkey, rnr, i;
     st_qp_params_t params = {0};
@@ -214,7 +196,7 @@ static void serve_open_qp(st_serve_t *serve, const char *words, char *answer,
         (depth < 1) || (depth > 4096) || (receives > depth) || (bytes < 1) ||
         (bytes > 65536) || ((size_t)depth * bytes > ST_MEM_BYTES) ||
         (rnr > 7)) {
-        serve_say(answer, size, "error a bad queue pair");
+        serve_say(serve, "error a bad queue pair");
         return;
     }
     st_qp_close(&serve->qp);
@@ -230,76 +212,68 @@ static void serve_open_qp(st_serve_t *serve, const char *words, char *answer,
     serve->slot      = bytes;
     serve->next      = receives;
     serve->again     = 1;
-    err = st_qp_open(&serve->qp, serve->device, serve->pd, &params);
+    err = st_qp_open(&serve->qp, serve->device, serve->mem.pd, &params);
     for (i = 0; (err == 0) && (i < receives); ++i) {
         err = serve_post(serve, i);
     }
     if (err != 0) {
         st_qp_close(&serve->qp);
-        serve_say(answer, size, "error %s", strerror(err));
+        serve_say(serve, "error %s", strerror(err));
         return;
     }
-    serve_say(answer, size, "ok %u %llu %u", serve->qp.qp->qp_num,
+    serve_say(serve, "ok %u %llu %u", serve->qp.qp->qp_num,
               (unsigned long long)(uintptr_t)serve->mem.base + ST_MEM_BYTES,
               serve->mem.mr->rkey);
 }
 
-static void serve_again(st_serve_t *serve, const char *words, char *answer,
-                        size_t size)
+static void serve_again(st_serve_t *serve, const char *words)
 {
     serve->again = (words[0] == '1');
-    serve_say(answer, size, "ok");
 }
 
-static void serve_more(st_serve_t *serve, const char *words, char *answer,
-                       size_t size)
+static void serve_more(st_serve_t *serve, const char *words)
 {
     unsigned more, err = 0;
 
     if ((serve->qp.qp == NULL) || (sscanf(words, "%u", &more) != 1) ||
         (more > serve->depth)) {
-        serve_say(answer, size, "error no queue pair, or a bad number");
+        serve_say(serve, "error no queue pair, or a bad number");
         return;
     }
     while ((more-- > 0) && (err == 0)) {
         err = serve_post(serve, serve->next++ % serve->slots);
     }
-    serve_say(answer, size, err ? "error %s" : "ok", strerror(err));
+    serve_say(serve, err ? "error %s" : "ok", strerror(err));
 }
 
-static void serve_know(st_serve_t *serve, const char *words, char *answer,
-                       size_t size)
+static void serve_know(st_serve_t *serve, const char *words)
 {
     uint8_t gid[16];
 
     if (st_serve_gid_parse(words, gid) != 0) {
-        serve_say(answer, size, "error a bad address");
+        serve_say(serve, "error a bad address");
         return;
     }
     if (serve->known == NULL) {
-        serve->known = st_qp_ah_open(serve->device, serve->pd, gid);
+        serve->known = st_qp_ah_open(serve->device, serve->mem.pd, gid);
     }
-    serve_say(answer, size, serve->known ? "ok" : "error no handle");
+    serve_say(serve, serve->known ? "ok" : "error no handle");
 }
 
-static void serve_forget(st_serve_t *serve, const char *words, char *answer,
-                         size_t size)
+static void serve_forget(st_serve_t *serve, const char *words)
 {
     (void)words;
     serve_ah_close(serve);
-    serve_say(answer, size, "ok");
 }
 
-static void serve_echo(st_serve_t *serve, const char *words, char *answer,
-                       size_t size)
+static void serve_echo(st_serve_t *serve, const char *words)
 {
     serve->echo.ah = NULL;
     if (words[0] == '-') {
-        serve_say(answer, size, "ok");
         return;
     }
-    serve_know(serve, words, answer, size);
-    if (!strcmp(answer, "ok") &&
+    serve_know(serve, words);
+    if (!strcmp(serve->answer, "ok") &&
         (sscanf(words + 32, " %u %u", &serve->echo.qpn, &serve->echo.qkey) ==
          2)) {
         serve->echo.ah = serve->known;
@@ -313,67 +287,62 @@ static int serve_span(const char *words, unsigned *byte, size_t *length)
             (*length <= ST_MEM_BYTES)) ? 0 : -1;
 }
 
-static void serve_fill(st_serve_t *serve, const char *words, char *answer,
-                       size_t size)
+static void serve_fill(st_serve_t *serve, const char *words)
 {
     unsigned byte;
     size_t length;
 
     if (serve_span(words, &byte, &length) != 0) {
-        serve_say(answer, size, "error a bad length");
+        serve_say(serve, "error a bad length");
         return;
     }
     memset(serve->mem.base + ST_MEM_BYTES, byte, length);
-    serve_say(answer, size, "ok");
 }
 
-static void serve_look(st_serve_t *serve, const char *words, char *answer,
-                       size_t size)
+static void serve_look(st_serve_t *serve, const char *words)
 {
     const volatile uint8_t *at = serve->mem.base + ST_MEM_BYTES;
     size_t length, i, wrong = 0;
     unsigned byte;
 
     if ((serve_span(words, &byte, &length) != 0) || (length == 0)) {
-        serve_say(answer, size, "error a bad length");
+        serve_say(serve, "error a bad length");
         return;
     }
     for (i = length; i-- > 0;) {
         wrong += (at[i] != byte);
     }
-    serve_say(answer, size, "ok %zu %d", wrong, at[length - 1] != byte);
+    serve_say(serve, "ok %zu %d", wrong, at[length - 1] != byte);
 }
 
-static void serve_arrived(st_serve_t *serve, const char *words, char *answer,
-                          size_t size)
+static void serve_arrived(st_serve_t *serve, const char *words)
 {
     unsigned i;
 
     (void)words;
-    serve_say(answer, size, "ok %u %u %u %u", serve->count, serve->twice,
+    serve_say(serve, "ok %u %u %u %u", serve->count, serve->twice,
               serve->bad, serve->most);
     for (i = 0; i < ST_BUCKETS; ++i) {
-        serve_say(answer + strlen(answer), size - strlen(answer), " %u",
-                  serve->bucket[i]);
+        size_t used = strlen(serve->answer);
+
+        snprintf(serve->answer + used, serve->room - used, " %u",
+                 serve->bucket[i]);
     }
 }
 
-static void serve_close_qp(st_serve_t *serve, const char *words, char *answer,
-                           size_t size)
+static void serve_close_qp(st_serve_t *serve, const char *words)
 {
     (void)words;
     st_qp_close(&serve->qp);
-    serve_say(answer, size, "ok");
 }
 
-static void serve_die(st_serve_t *serve, const char *words, char *answer,
-                      size_t size)
+static void serve_die(st_serve_t *serve, const char *words)
 {
     (void)words;
     if (serve->may_die) {
         raise(SIGKILL);
     }
-    serve_say(answer, size, "error not here");
+    serve_say(serve, "error not here");
 }
 
 static const serve_command_t serve_commands[] = {
@@ -395,9 +364,12 @@ void st_serve_line(st_serve_t *serve, const char *line, char *answer,
         if ((strlen(serve_commands[i].name) == length) &&
             !strncmp(line, serve_commands[i].name, length)) {
             line += length + strspn(line + length, " ");
-            serve_commands[i].run(serve, line, answer, size);
+            serve->answer = answer;
+            serve->room   = size;
+            serve_say(serve, "ok");
+            serve_commands[i].run(serve, line);
             return;
         }
     }
-    serve_say(answer, size, "error not known");
+    snprintf(answer, size, "error not known");
 }

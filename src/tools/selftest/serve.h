@@ -33,7 +33,6 @@ enum {
 
 typedef struct st_serve {
     const efa_device_t *device;
-    struct ibv_pd      *pd;
     st_mem_t            mem;  /* half for arrivals, half for RDMA */
     st_qp_t             qp;   /* qp.qp NULL: none */
     unsigned            depth, slots, next, again;
@@ -41,6 +40,8 @@ typedef struct st_serve {
     struct ibv_ah      *known; /* a handle for the requester, NULL: none */
     st_dest_t           echo;  /* ah NULL: none */
     int                 may_die;
+    char               *answer; /* to the line that is served, room bytes */
+    size_t              room;
 
     unsigned            count, twice, bad, most, highest;
     unsigned            bucket[ST_BUCKETS]; /* by how many overtook */

@@ -220,15 +220,12 @@ typedef struct speed_rail {
 static void speed_rail_close(speed_rail_t *rail)
 {
     switch (rail->is_open) {
-    case 4:
+    case 3:
         st_pair_close(&rail->pair);
         /* fall through */
-    case 3:
+    case 2:
         st_link_close(&rail->link);
         st_qp_mem_close(&rail->st.mem, rail->st.device);
-        /* fall through */
-    case 2:
-        rail->st.verbs->dealloc_pd(rail->st.pd);
         /* fall through */
     case 1:
         efa_device_close(rail->st.device);
@@ -252,23 +249,18 @@ static int speed_rail_open(speed_rail_t *rail, const char *name, size_t bytes)
     }
     rail->is_open  = 1;
     rail->st.verbs = rail->st.device->verbs;
-    rail->st.pd    = rail->st.verbs->alloc_pd(rail->st.device->context);
-    if (rail->st.pd == NULL) {
+    if (st_qp_mem_open(&rail->st.mem, rail->st.device, ST_MEM_BYTES) != 0) {
         return -1;
     }
     rail->is_open = 2;
-    if (st_qp_mem_open(&rail->st.mem, rail->st.device, rail->st.pd,
-                       ST_MEM_BYTES) != 0) {
-        return -1;
-    }
-    rail->is_open = 3;
+    rail->st.pd   = rail->st.mem.pd;
     rail->st.link = &rail->link;
     if ((st_link_local(&rail->link, rail->st.device) != 0) ||
         (st_pair_open(&rail->pair, &rail->st, &unused,
                       speed_params(bytes, 0, &params)) != 0)) {
         return -1;
     }
-    rail->is_open = 4;
+    rail->is_open = 3;
     return 0;
 }
 

@@ -161,33 +161,32 @@ static void status_long(st_t *st, st_result_t *result)
                      st_text_status(status, text));
 }
 
-/* An RDMA read of the far memory: its status, -1: none. */
-static int status_read(st_pair_t *pair, uint32_t rkey)
+/* How an RDMA read of the far memory ends. */
+static void status_read(st_t *st, st_result_t *result, uint32_t rkey,
+                        int expected)
 {
-    st_piece_t piece = {&pair->st->mem, 0, STATUS_BYTES};
+    st_pair_t *pair  = st->pair;
+    st_piece_t piece = {&st->mem, 0, STATUS_BYTES};
     struct ibv_wc wc;
+    int status = -1;
+    char text[32];
 
-    return ((st_qp_rdma(&pair->qp, &pair->dest, &piece, 0, pair->addr, rkey) ==
-             0) && st_pair_wait(pair, &wc, STATUS_WAIT_S)) ?
-           (int)st_qp_status(&wc) : -1;
+    if ((st_qp_rdma(&pair->qp, &pair->dest, &piece, 0, pair->addr, rkey) ==
+         0) && st_pair_wait(pair, &wc, STATUS_WAIT_S)) {
+        status = st_qp_status(&wc);
+    }
+    st_result_decide(result, status == expected, "%s",
+                     st_text_status(status, text));
 }
 
 static void status_unknown(st_t *st, st_result_t *result)
 {
-    int status = status_read(st->pair, st->pair->rkey);
-    char text[32];
-
-    st_result_decide(result, status == STATUS_UNKNOWN, "%s",
-                     st_text_status(status, text));
+    status_read(st, result, st->pair->rkey, STATUS_UNKNOWN);
 }
 
 static void status_key(st_t *st, st_result_t *result)
 {
-    int status = status_read(st->pair, st->pair->rkey ^ 0x5a);
-    char text[32];
-
-    st_result_decide(result, status == STATUS_KEY, "%s",
-                     st_text_status(status, text));
+    status_read(st, result, st->pair->rkey ^ 0x5a, STATUS_KEY);
 }
 
 const st_probe_t st_status[] = {
