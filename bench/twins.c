@@ -2,7 +2,7 @@
 /* UCP's operations in one process with two workers that talk over the device, so
  * that both ends are in a figure, and the emulated device with them.
  *
- * usage: efasim run -- srdrun twins [ROUNDS [blocks|peers|far]]   with UCX_TLS=srd; directly:
+ * usage: efasim run -- srdrun twins [ROUNDS [blocks|peers]]   with UCX_TLS=srd; directly:
  *        efasim run --no-strict-batch -- ...            and UCX_EFA_DIRECT=y
  *
  * Without arguments CPU time: it reads cases from standard input, a line each:

@@ -46,7 +46,7 @@ void twins_flush(void);
 /* Nothing is under way any more, and counting begins anew. */
 void twins_settle(void);
 
-/* Phases for callgrind (twins_count.c); kind: blocks, peers, far, or "". */
+/* Phases for callgrind (twins_count.c); kind: blocks, peers, or "". */
 void twins_count(unsigned rounds, const char *kind);
 
 #endif

@@ -62,8 +62,7 @@ static void twins_phase(const char *name, const char *operation, size_t size,
 }
 
 /* One more whenever one of so many ends. */
-static void twins_stream(const char *where, unsigned window, unsigned endpoints,
-                         unsigned rounds)
+static void twins_stream(unsigned window, unsigned endpoints, unsigned rounds)
 {
     char     name[32];
     unsigned n;
@@ -81,21 +80,21 @@ static void twins_stream(const char *where, unsigned window, unsigned endpoints,
     }
     CALLGRIND_TOGGLE_COLLECT;
     twins_settle();
-    snprintf(name, sizeof(name), "%s_%u_of_%u", where, window, endpoints);
+    snprintf(name, sizeof(name), "tag_%u_of_%u", window, endpoints);
     TWINS_REPORT(name, rounds * TWINS_BATCH);
 }
 
-/* Many peers, and more outstanding than an endpoint's window; far: of a network that
- * has latency only so many that they hide it, as waiting would be counted. */
-static void twins_peers(unsigned rounds, int far)
+/* Many peers, and more outstanding than an endpoint's window. (On a network that has
+ * latency waiting would be counted, most where there is least to do.) */
+static void twins_peers(unsigned rounds)
 {
     static const unsigned endpoints[] = {1, 64, 1000},
-                          windows[]   = {1, 32, 128, 512, 2048};
+                          windows[]   = {1, 32, 128, 512};
     unsigned i, j;
 
     for (i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); ++i) {
-        for (j = far ? 2 : 0; j < (far ? 5 : 4); ++j) {
-            twins_stream(far ? "far" : "tag", windows[j], endpoints[i], rounds);
+        for (j = 0; j < sizeof(windows) / sizeof(windows[0]); ++j) {
+            twins_stream(windows[j], endpoints[i], rounds);
         }
     }
 }
@@ -273,8 +272,8 @@ void twins_count(unsigned rounds, const char *kind)
         twins_post(0);
         twins_settle();
     }
-    if (!strcmp(kind, "peers") || !strcmp(kind, "far")) {
-        twins_peers(rounds, kind[0] == 'f');
+    if (!strcmp(kind, "peers")) {
+        twins_peers(rounds);
         return;
     }
     if (strcmp(kind, "blocks")) {

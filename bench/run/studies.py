@@ -144,19 +144,16 @@ def intree_floors(bench):
     """{column: {operation of bench/twins: {floor: instructions}}}"""
     found = {}
     for column in columns.rivals(bench, calls_device=True):
-        def counted(column, *env, options=(), **more):
+        def counted(column, *env, **more):
             return operations(bench, column.prefix, [*column.env, *env],
-                              [*column.options, *options], column.srdrun, **more)
+                              column.options, column.srdrun, **more)
 
         # blocks by zero-copy, as without valgrind, under which UCP takes another
         # processor
         found[column.name] = {
             **counted(column),
             **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks")),
-            **counted(column, arguments=("4096", "peers")),
-            # 8 us, as callgrind makes all else some 60 times slower
-            **counted(column, arguments=("1024", "far"),
-                      options=["--latency-us", "500"])}
+            **counted(column, arguments=("4096", "peers"))}
     return found
 
 
