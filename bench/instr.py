@@ -71,9 +71,9 @@ def phases_of(rounds, sid, endpoints):
         ("bench_turn_sixteen", 64 * BATCH, 95, 102,
          "receive and limits, 16 flows")] if row]),
             ("full", [rounds, "full"], [
-                ("bench_refuse", messages, 175, 173, f"{full}, full queue: refused"),
-                ("bench_queue", messages, 87, 87, f"{full}, full queue: and waits"),
-                ("bench_serve", messages, 355, 423, f"{full}, full queue: served")]),
+                ("bench_refuse", messages, 179, 177, f"{full}, full queue: refused"),
+                ("bench_queue", messages, 88, 88, f"{full}, full queue: and waits"),
+                ("bench_serve", messages, 367, 434, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [
                 ("bench_create", 100, 1950, 2020, "endpoint, 100 GIDs")]),
             ("create", [rounds, endpoints], [

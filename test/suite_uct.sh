@@ -478,6 +478,7 @@ suite_run() {
     ci && check uct_small_cqs 30 uct_small_cqs
     ci && check uct_max_cqe 60 uct_max_cqe
     check uct_list_split 30 uct_list_split
+    check uct_scarce 30 uct_check 'UctScarce*' --devices 4
     check uct_interrupts 30 uct_interrupts
     newer_device_checks
     check uct_fault 60 uct_fault

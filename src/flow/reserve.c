@@ -8,8 +8,7 @@ void flow_reserve_init(flow_reserve_t *reserve, unsigned size)
     reserve->looks = 1;
 }
 
-/* Find the peers that got nothing back since the last look. */
-static void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now)
+void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now)
 {
     flow_share_t *share;
 

@@ -69,6 +69,9 @@ static inline int flow_reserve_moves(uint64_t busy, uint64_t *seen)
     return (busy == 0) || ((before & ~busy) != 0);
 }
 
+/* Time passes: find the peers that got nothing back, from time to time. */
+void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now);
+
 /* May the peer take a slot for a flow that moves, as far as was known at the
  * last look? */
 int  flow_reserve_is_open(const flow_reserve_t *reserve,

@@ -13,11 +13,14 @@ typedef struct uct_efa {
     char            device[UCT_MD_NAME_MAX]; /* its name; UCT's is NAME:1 */
 } uct_efa_t;
 
-/* The first device of a component, if it is efa and has one.
+/* The first device of a component, or the one that TEST_DEVICE numbers (from 0), if
+ * it is efa and has it.
  * @return UCS_OK: efa->component and efa->device are set. */
 static inline ucs_status_t uct_efa_first(uct_component_h component,
                                          uct_efa_t *efa)
 {
+    const char *number = getenv("TEST_DEVICE");
+    unsigned device    = (number != NULL) ? (unsigned)atoi(number) : 0;
     uct_component_attr_t attr;
     ucs_status_t status;
 
@@ -25,7 +28,7 @@ static inline ucs_status_t uct_efa_first(uct_component_h component,
                       UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
     status          = uct_component_query(component, &attr);
     if ((status != UCS_OK) || (strcmp(attr.name, "efa") != 0) ||
-        (attr.md_resource_count == 0)) {
+        (attr.md_resource_count <= device)) {
         return UCS_ERR_NO_DEVICE;
     }
     attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
@@ -36,7 +39,7 @@ static inline ucs_status_t uct_efa_first(uct_component_h component,
                                 uct_component_query(component, &attr);
     if (status == UCS_OK) {
         efa->component = component;
-        strcpy(efa->device, attr.md_resources[0].md_name);
+        strcpy(efa->device, attr.md_resources[device].md_name);
     }
     free(attr.md_resources);
     return status;

@@ -21,7 +21,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/mapping.h test/gtest/uct/test_uct_memory.cc \
 	test/gtest/uct/fence_test.h test/gtest/uct/test_uct_fence.cc \
 	test/gtest/uct/test_uct_fence_end.cc \
-	test/gtest/uct/test_uct_order.cc \
+	test/gtest/uct/test_uct_order.cc test/gtest/uct/test_uct_scarce.cc \
 	test/gtest/uct/test_uct_place.cc \
 	test/gtest/uct/test_uct_query.cc \
 	test/gtest/uct/test_uct_rma.cc \

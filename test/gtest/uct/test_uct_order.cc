@@ -118,38 +118,6 @@ TEST_F(UctOrder, pending__a_request_that_waits_for_a_window_is_tried_once)
     }));
 }
 
-/* However many wait for an operation: else each round of progress would try all of
- * them for the few that came back. */
-TEST_F(UctOrder, pending__of_those_that_wait_for_an_operation_few_are_tried)
-{
-    constexpr uint64_t ENDPOINTS = 100, EACH = 10;
-    open({{"TX_QUEUE_LEN", "16"}});
-    std::vector<uct_ep_h> eps;
-    std::list<Request> requests;
-    unsigned calls = 0;
-
-    for (uint64_t i = 0; i < ENDPOINTS; ++i) {
-        eps.push_back(a->connect(*b));
-        ASSERT_EQ(UCS_OK, send_short(eps.back(), i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->received.size() == ENDPOINTS; }));
-    progress_for(0.05); /* the hellos were answered */
-    for (uint64_t i = 0; i < ENDPOINTS * EACH; ++i) {
-        uct_ep_h to = eps[i % ENDPOINTS];
-        while ((i < ENDPOINTS) &&
-               (uct_ep_am_short(to, AM_ID, i, nullptr, 0) == UCS_OK)) {
-        }
-        requests.emplace_back(to, i);
-        requests.back().before = [&] { ++calls; };
-        ASSERT_EQ(UCS_OK, uct_ep_pending_add(to, &requests.back().uct, 0));
-    }
-    ASSERT_TRUE(wait([&] {
-        return std::all_of(requests.begin(), requests.end(),
-                           [](const Request &r) { return r.done; });
-    }));
-    EXPECT_LE(calls, 2 * ENDPOINTS * EACH);
-}
-
 /* A request that was refused a message to another endpoint waits for no window
  * of its own: it may lack something else. */
 TEST_F(UctOrder, pending__a_request_waits_for_no_window_that_it_did_not_need)

@@ -44,6 +44,7 @@ typedef struct base_request {
     uct_pending_req_t *next;
     uint8_t            fence; /* one stands behind it */
     uint8_t            rma;   /* most likely it is none of messages */
+    uint8_t            lacked; /* it waits for an operation */
 } base_request_t;
 
 _Static_assert(sizeof(base_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
@@ -179,6 +180,7 @@ base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags)
     base_request(req)->next  = NULL;
     base_request(req)->fence = base_wireup_ep_is_replayed(ep);
     base_request(req)->rma   = ep->rma_blocked;
+    base_request(req)->lacked = 0;
     ep->rma_blocked          = 0;
     *ep->requests_tail       = req;
     ep->requests_tail        = &base_request(req)->next;
@@ -383,6 +385,7 @@ static int base_pending_serve(base_iface_t *iface)
     iface->dispatch.took_one   = 0;
     iface->dispatch.open       = 0;
     iface->dispatch.refused    = 0;
+    iface->dispatch.lacked     = 0;
     req                 = base_pending_pop(ep);
     iface->dispatch.fenced = base_request(req)->fence;
     iface->dispatch.psn   = flow_tx_psn(ep->tx);
@@ -407,6 +410,11 @@ static int base_pending_serve(base_iface_t *iface)
         }
     } else if (iface->dispatch.fenced) {
         base_outstanding_fence(ep);
+    }
+    if (ep->requests != NULL) { /* behind a message it most likely is another */
+        base_request(ep->requests)->lacked =
+                iface->dispatch.lacked |
+                (flow_tx_psn(ep->tx) != iface->dispatch.psn);
     }
     base_pending_settle(iface, ep);
     if ((status != UCS_OK) && (status != UCS_INPROGRESS) &&
@@ -475,10 +483,11 @@ base_pending_list_turn(base_iface_t *iface, const base_ep_t *ep)
     return BASE_LIST_HOLD;
 }
 
-/* Only the reserve has operations, and none for this endpoint. */
+/* Only the reserve has operations, and none for this endpoint's request. */
 static int base_pending_lacks_op(const base_iface_t *iface, const base_ep_t *ep)
 {
     return (iface->ops.free == NULL) && (ep->state == BASE_EP_ALIVE) &&
+           base_request(ep->requests)->lacked &&
            !flow_reserve_is_open(&iface->ops.reserve, &ep->ah->share);
 }
 
@@ -496,6 +505,11 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
     }
     /* Until the ring is empty, a whole round went by in vain, or others deserve
      * the CPU */
+    if (iface->ops.free == NULL) {
+        flow_reserve_look(&iface->ops.reserve, base_flow_clock(iface));
+    } else if (dispatch->stuck != NULL) {
+        iface->pending = dispatch->stuck; /* those that were passed by first */
+    }
     if (anew || !dispatch->parted) {
         dispatch->stuck = NULL;
     }

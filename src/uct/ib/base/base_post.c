@@ -20,6 +20,7 @@ base_op_t *base_post_reserve_op(base_iface_t *iface, base_ep_t *ep)
     if (!base_op_is_left(&iface->ops) ||
         !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, moves,
                           base_flow_clock(iface))) {
+        iface->dispatch.lacked = 1;
         return NULL;
     }
     return iface->ops.free_reserve;

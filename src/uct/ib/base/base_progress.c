@@ -281,7 +281,8 @@ base_progress_todo(base_iface_t *iface, unsigned *count_p)
     if (iface->todo & BASE_TODO_TOLD) {
         *count_p += base_progress_round(iface);
     }
-    if (iface->todo & BASE_TODO_DRAIN) {
+    if ((iface->todo & (BASE_TODO_DRAIN | BASE_TODO_BROKEN)) ==
+        BASE_TODO_DRAIN) {
         *count_p += base_progress_drain_tx(iface);
     }
     if (!(iface->todo & BASE_TODO_BROKEN)) {

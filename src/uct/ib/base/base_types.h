@@ -128,6 +128,7 @@ typedef struct base_dispatch {
     uint8_t    cut;      /* the last round ended while more could go on, or
                             since then an endpoint can */
     uint8_t    parted;   /* the next dispatch goes on with the round */
+    uint8_t    lacked;   /* an operation was refused */
     uint8_t    refused;  /* a message of this endpoint, by its flow */
     base_ep_t *stuck;    /* first of this round that could not go on, or NULL */
     uint8_t     held;       /* the ring waits for a list's operations */
