@@ -177,7 +177,7 @@ void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds)
     }
 }
 
-/* Requests wait, 16 at a time. What was served may have left an operation or two. */
+/* Requests wait, 16 at a time. An operation or two may be left behind those served. */
 void bench_memory_full(bench_side_t *a, bench_side_t *b, unsigned long rounds)
 {
     bench_request_t requests[BENCH_BATCH];

@@ -82,8 +82,8 @@ TEST_F(UctScarce, of_those_that_wait_few_are_tried)
     EXPECT_LE(calls, 2 * ENDPOINTS * EACH);
 }
 
-/* Whoever is passed by in one round is the first of the next: with as many that wait
- * as two rounds have, else, the same ones were served each time. */
+/* Those that were passed by in one round are the first of the next; else the same
+ * ones would be served each time where as many wait as a few rounds have. */
 TEST_F(UctScarce, all_that_wait_are_served_alike)
 {
     constexpr unsigned ENDPOINTS = 27, EACH = 100;
