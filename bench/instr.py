@@ -73,7 +73,7 @@ def phases_of(rounds, sid, endpoints):
             ("full", [rounds, "full"], [
                 ("bench_refuse", messages, 179, 177, f"{full}, full queue: refused"),
                 ("bench_queue", messages, 88, 88, f"{full}, full queue: and waits"),
-                ("bench_serve", messages, 367, 434, f"{full}, full queue: served")]),
+                ("bench_serve", messages, 368, 434, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [
                 ("bench_create", 100, 1950, 2020, "endpoint, 100 GIDs")]),
             ("create", [rounds, endpoints], [

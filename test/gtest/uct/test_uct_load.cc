@@ -83,6 +83,9 @@ TEST_F(UctLoad, many_that_send_a_little__need_few_limits)
 TEST_F(UctLoad, more_posts_in_each_progress_than_a_poll_takes__few_wait)
 {
     SRD_ONLY("acknowledgements");
+    if (device_has_own_time()) {
+        GTEST_SKIP() << "rounds of progress say nothing of how far it is";
+    }
     constexpr uint64_t ENDPOINTS = 48, EACH = 24, MESSAGES = 400 * EACH;
     open();
     std::vector<uct_ep_h> eps;
