@@ -87,6 +87,9 @@ static void base_pending_ring_remove(base_iface_t *iface, base_ep_t *ep)
     base_ep_t **ring = base_pending_ring(iface, ep);
 
     --iface->waiting;
+    if (iface->dispatch.turn == ep) {
+        iface->dispatch.turn = (ep->ring_next == ep) ? NULL : ep->ring_next;
+    }
     if (ep->ring_next == ep) {
         *ring = NULL;
     } else {
@@ -503,17 +506,18 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
         dispatch->parted = 0;
         return 0;
     }
-    /* Until the ring is empty, a whole round went by in vain, or others deserve
-     * the CPU */
     if (iface->ops.free == NULL) {
         flow_reserve_look(&iface->ops.reserve, base_flow_clock(iface));
-    } else if (dispatch->stuck != NULL) {
-        iface->pending = dispatch->stuck; /* those that were passed by first */
+    } else if (dispatch->turn != NULL) {
+        iface->pending = dispatch->turn;
+        dispatch->turn = NULL;
     }
     if (anew || !dispatch->parted) {
         dispatch->stuck = NULL;
     }
     dispatch->cut = 0;
+    /* Until the ring is empty, a whole round went by in vain, or others deserve
+     * the CPU */
     while ((iface->pending != NULL) && (iface->pending != dispatch->stuck) &&
            base_op_is_left(&iface->ops) && (count < BASE_PENDING_BUDGET) &&
            (passed < BASE_PENDING_PASSED)) {
@@ -533,7 +537,12 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
         if ((dispatch->stuck == NULL) && !ep->is_shut) {
             dispatch->stuck = ep;
         }
-        passed += iface->ops.free == NULL;
+        if (iface->ops.free == NULL) {
+            ++passed;
+            if ((dispatch->turn == NULL) && !ep->is_shut) {
+                dispatch->turn = ep;
+            }
+        }
     }
     dispatch->parted = passed >= BASE_PENDING_PASSED;
     dispatch->cut   |= dispatch->parted | (count >= BASE_PENDING_BUDGET);

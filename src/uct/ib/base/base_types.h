@@ -131,6 +131,8 @@ typedef struct base_dispatch {
     uint8_t    lacked;   /* an operation was refused */
     uint8_t    refused;  /* a message of this endpoint, by its flow */
     base_ep_t *stuck;    /* first of this round that could not go on, or NULL */
+    base_ep_t *turn;     /* first that was passed by since there was none: it
+                            gets the next one that is not of the reserve */
     uint8_t     held;       /* the ring waits for a list's operations */
     flow_time_t held_since;
     flow_time_t held_in_vain; /* when it last did */
