@@ -208,19 +208,25 @@ static void main_loop(struct main_state *state)
     }
 }
 
-/* A write to a descriptor of a machine's waits at most until the alarm,
- * whatever the machine does with it. */
+/* Before there is a socket: who sees one may end us, which takes it away. */
 static void main_signals(void)
 {
-    struct sigaction end      = { .sa_handler = main_end };
-    struct sigaction beat     = { .sa_handler = main_beat };
-    struct itimerval interval = { { 0, MAIN_ALARM_US }, { 0, MAIN_ALARM_US } };
+    struct sigaction end  = { .sa_handler = main_end };
+    struct sigaction beat = { .sa_handler = main_beat };
 
     sigaction(SIGTERM, &end, NULL);
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGALRM, &beat, NULL);
     signal(SIGPIPE, SIG_IGN);
     pci_guest_catch();
+}
+
+/* A write to a descriptor of a machine's waits at most until the alarm,
+ * whatever the machine does with it. */
+static void main_alarm(void)
+{
+    struct itimerval interval = { { 0, MAIN_ALARM_US }, { 0, MAIN_ALARM_US } };
+
     setitimer(ITIMER_REAL, &interval, NULL);
 }
 
@@ -261,11 +267,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "efapci: out of memory for the fabric's directory\n");
         return 1;
     }
-    for (i = main_parse(&state, argc, argv); (i < argc) && (ret == 0); ++i) {
+    i = main_parse(&state, argc, argv);
+    main_signals();
+    for (; (i < argc) && (ret == 0); ++i) {
         ret = main_function(&state, argv[i]);
     }
     if (ret == 0) {
-        main_signals();
+        main_alarm();
         main_limits();
         main_loop(&state);
         if (state.counters) {
