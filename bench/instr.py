@@ -71,7 +71,7 @@ def phases_of(rounds, sid, endpoints):
         ("bench_turn_sixteen", 64 * BATCH, 95, 102,
          "receive and limits, 16 flows")] if row]),
             ("full", [rounds, "full"], [
-                ("bench_refuse", messages, 179, 177, f"{full}, full queue: refused"),
+                ("bench_refuse", messages, 176, 174, f"{full}, full queue: refused"),
                 ("bench_queue", messages, 88, 88, f"{full}, full queue: and waits"),
                 ("bench_serve", messages, 368, 434, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [

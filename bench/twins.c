@@ -31,7 +31,7 @@
 
 enum {
     TWINS_LARGEST = 4 << 20,
-    TWINS_WINDOW  = 2048,
+    TWINS_WINDOW  = 512,
     TWINS_EPS     = 8192,
     TWINS_REGISTER = 32, /* operations until what they use is registered */
     TWINS_PLACES  = 8,

@@ -49,7 +49,7 @@ def check_cpu(bench):
     if why or list(figures) != cases or None in sum(figures.values(), []):
         sys.exit(f"CPU time: {figures} {why}")
     for tls, case, text in (("tcp", "tag:8:1", "something else did the work"),
-                            ("srd", "tag:8:4096", "Invalid parameter")):
+                            ("srd", "tag:8:1024", "Invalid parameter")):
         figures, why = ask_cpu(bench, tls, [case])
         if text not in why:
             sys.exit(f"CPU time of {case}, {tls}: {figures} {why}")

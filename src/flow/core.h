@@ -94,9 +94,10 @@ flow_core_t *flow_core_init_zeroed(void *mem, size_t size,
 void flow_core_rx_posted(flow_core_t *core, uint32_t count);
 
 /*
- * Has the device received more than the core was given? To be said before
- * flow_timer_run where that is due; a guess will do. While it is said at each
- * tick, no flow is taken for silent. Not said: it has not.
+ * Has the device received many more packets than the core was given, as many
+ * as a good part of the receive queue? To be said before flow_timer_run where
+ * that is due; a guess will do. While it is said at each tick, no flow is taken
+ * for silent. Not said: it has not.
  */
 void flow_core_rx_backlog(flow_core_t *core, int more);
 

@@ -8,7 +8,8 @@ void flow_reserve_init(flow_reserve_t *reserve, unsigned size)
     reserve->looks = 1;
 }
 
-void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now)
+/* Find the peers that got nothing back since the last look. */
+static void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now)
 {
     flow_share_t *share;
 
@@ -45,13 +46,13 @@ static int flow_reserve_is_trial(const flow_reserve_t *reserve,
     return (share->held == 0) && (share->look != reserve->looks);
 }
 
-/* For a flow that moves or does not. */
-static inline __attribute__((always_inline)) int
-flow_reserve_gives(const flow_reserve_t *reserve, const flow_share_t *share,
-                   int moves)
+int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
+                     int moves, flow_time_t now)
 {
-    unsigned left = flow_reserve_left(reserve);
+    unsigned left;
 
+    flow_reserve_look(reserve, now);
+    left = flow_reserve_left(reserve);
     if (left == 0) {
         return 0;
     }
@@ -60,19 +61,6 @@ flow_reserve_gives(const flow_reserve_t *reserve, const flow_share_t *share,
     }
     return !share->stuck && (share->held < share->most) &&
            (share->held < 2 * left);
-}
-
-int flow_reserve_is_open(const flow_reserve_t *reserve,
-                         const flow_share_t *share)
-{
-    return flow_reserve_gives(reserve, share, 1);
-}
-
-int flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
-                     int moves, flow_time_t now)
-{
-    flow_reserve_look(reserve, now);
-    return flow_reserve_gives(reserve, share, moves);
 }
 
 void flow_reserve_take(flow_reserve_t *reserve, flow_share_t *share)

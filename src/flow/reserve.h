@@ -69,15 +69,7 @@ static inline int flow_reserve_moves(uint64_t busy, uint64_t *seen)
     return (busy == 0) || ((before & ~busy) != 0);
 }
 
-/* Time passes: find the peers that got nothing back, from time to time. */
-void flow_reserve_look(flow_reserve_t *reserve, flow_time_t now);
-
-/* May the peer take a slot for a flow that moves, as far as was known at the
- * last look? */
-int  flow_reserve_is_open(const flow_reserve_t *reserve,
-                          const flow_share_t *share);
-
-/* May it now, after a look that is due, for a flow that moves or does not? */
+/* May the peer take a slot now, for a flow that moves or does not? */
 int  flow_reserve_may(flow_reserve_t *reserve, const flow_share_t *share,
                       int moves, flow_time_t now);
 

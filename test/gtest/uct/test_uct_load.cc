@@ -57,15 +57,9 @@ TEST_F(UctLoad, many_that_send_a_little__need_few_limits)
     constexpr uint64_t ENDPOINTS = 1000, OUT = 32, MESSAGES = 200000;
     open();
     std::vector<uct_ep_h> eps;
-    uint64_t sent = 0, at = 1;
+    uint64_t sent = ENDPOINTS, at = 1;
 
-    b->record = false;
-    for (; sent < ENDPOINTS; ++sent) {
-        eps.push_back(a->connect(*b));
-        ASSERT_EQ(UCS_OK, send_short(eps.back(), sent, {}));
-        progress();
-    }
-    ASSERT_TRUE(wait([&] { return b->count == sent; }));
+    connect_many(eps, ENDPOINTS);
     FastClock fast; /* at each look a tick is due, on any machine */
     auto before = counter("tx_pkts");
     ASSERT_TRUE(wait([&] {
@@ -90,15 +84,8 @@ TEST_F(UctLoad, more_posts_in_each_progress_than_a_poll_takes__few_wait)
     open();
     std::vector<uct_ep_h> eps;
     std::list<Pending> requests;
-    uint64_t sent = 0;
 
-    b->record = false;
-    for (; sent < ENDPOINTS; ++sent) {
-        eps.push_back(a->connect(*b));
-        ASSERT_EQ(UCS_OK, send_short(eps.back(), sent, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->count == sent; }));
-    progress_for(0.05);
+    connect_many(eps, ENDPOINTS);
     for (uint64_t i = 0; i < MESSAGES; ++i) {
         uct_ep_h to = eps[i % ENDPOINTS];
         auto post   = [to] { return uct_ep_am_short(to, AM_ID, 0, nullptr, 0); };

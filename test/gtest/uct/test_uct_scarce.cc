@@ -20,13 +20,7 @@ protected:
     void start(unsigned count)
     {
         open({{"TX_QUEUE_LEN", "16"}});
-        b->record = false;
-        while (eps.size() < count) {
-            eps.push_back(a->connect(*b));
-            ASSERT_EQ(UCS_OK, send_short(eps.back(), 0, {}));
-        }
-        ASSERT_TRUE(wait([&] { return b->count == count; }));
-        progress_for(0.05); /* the hellos were answered */
+        connect_many(eps, count);
         for (uct_ep_h each : eps) {
             while (send_to(each) == UCS_OK) {
             }

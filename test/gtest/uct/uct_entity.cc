@@ -396,6 +396,20 @@ void UctTest::progress_for(double seconds, const std::vector<Entity *> &those)
     }
 }
 
+void UctTest::connect_many(std::vector<uct_ep_h> &eps, size_t count)
+{
+    size_t came = b->count + count - eps.size();
+
+    b->record = false;
+    while (eps.size() < count) {
+        eps.push_back(a->connect(*b));
+        ASSERT_EQ(UCS_OK, send_short(eps.back(), 0, {}));
+        progress();
+    }
+    ASSERT_TRUE(wait([&] { return b->count == came; }));
+    progress_for(0.05); /* the hellos were answered */
+}
+
 void UctTest::introduce()
 {
     size_t before = b->count;

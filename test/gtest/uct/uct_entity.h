@@ -272,6 +272,10 @@ protected:
     /* Both know each other and nothing is under way. */
     void introduce();
 
+    /* Endpoints from a to b, until eps has so many, each introduced by a message.
+     * b only counts messages from now on. */
+    void connect_many(std::vector<uct_ep_h> &eps, size_t count);
+
     static uint64_t number_of(const Bytes &message);
     /* Messages came to b with the numbers 0, 1, ... `count` - 1. */
     void expect_in_order(uint64_t count);

@@ -487,11 +487,12 @@ base_pending_list_turn(base_iface_t *iface, const base_ep_t *ep)
 }
 
 /* Only the reserve has operations, and none for this endpoint's request. */
-static int base_pending_lacks_op(const base_iface_t *iface, const base_ep_t *ep)
+static int base_pending_lacks_op(base_iface_t *iface, const base_ep_t *ep)
 {
     return (iface->ops.free == NULL) && (ep->state == BASE_EP_ALIVE) &&
            base_request(ep->requests)->lacked &&
-           !flow_reserve_is_open(&iface->ops.reserve, &ep->ah->share);
+           !flow_reserve_may(&iface->ops.reserve, &ep->ah->share, 1,
+                             iface->now);
 }
 
 unsigned base_pending_dispatch(base_iface_t *iface, int anew)
@@ -507,7 +508,7 @@ unsigned base_pending_dispatch(base_iface_t *iface, int anew)
         return 0;
     }
     if (iface->ops.free == NULL) {
-        flow_reserve_look(&iface->ops.reserve, base_flow_clock(iface));
+        (void)base_flow_clock(iface); /* with time the reserve opens */
     } else if (dispatch->turn != NULL) {
         iface->pending = dispatch->turn;
         dispatch->turn = NULL;
