@@ -14,54 +14,66 @@
 #include "near.h"
 #include "provider.h"
 
-static pthread_mutex_t uses_lock = PTHREAD_MUTEX_INITIALIZER;
-static ucx_worker_use_t *uses;
+static pthread_mutex_t fallback_lock = PTHREAD_MUTEX_INITIALIZER;
+static ucx_use_t *uses;
 
-ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind)
+ucx_use_t *ucx_use_begin(size_t size, uct_iface_h iface, uct_worker_h worker,
+                         use_kind_t kind)
 {
-    ucx_worker_use_t *use;
+    ucx_use_t *use = calloc(1, size);
 
-    pthread_mutex_lock(&uses_lock);
-    for (use = uses; (use != NULL) && (use->worker != worker);
-         use = use->next) {
-    }
-    if ((use == NULL) && ((use = calloc(1, sizeof(*use))) != NULL)) {
-        use->worker = worker;
-        use->next   = uses;
-        uses        = use;
-    }
     if (use != NULL) {
-        ++use->refs;
-        ++use->ifaces[kind];
+        use->iface  = iface;
+        use->worker = worker;
+        use->kind   = kind;
+        pthread_mutex_lock(&fallback_lock);
+        use->next = uses;
+        uses      = use;
+        pthread_mutex_unlock(&fallback_lock);
     }
-    pthread_mutex_unlock(&uses_lock);
     return use;
 }
 
-void worker_use_put(ucx_worker_use_t *use, use_kind_t kind)
+void ucx_use_end(ucx_use_t *use)
 {
-    ucx_worker_use_t **link = &uses;
+    ucx_use_t **link = &uses;
 
-    if (use == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&uses_lock);
-    --use->ifaces[kind];
-    if (--use->refs == 0) {
+    if (use != NULL) {
+        pthread_mutex_lock(&fallback_lock);
         while (*link != use) {
             link = &(*link)->next;
         }
         *link = use->next;
+        pthread_mutex_unlock(&fallback_lock);
         free(use);
     }
-    pthread_mutex_unlock(&uses_lock);
 }
 
-void worker_use_add_ep(ucx_worker_use_t *use, use_kind_t kind)
+void ucx_use_add_ep(ucx_use_t *use)
 {
     if (use != NULL) {
-        __atomic_fetch_add(&use->eps[kind], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&use->eps, 1, __ATOMIC_RELAXED);
     }
+}
+
+/* The interfaces of a kind beside this one, on its worker, and their
+ * endpoints. */
+static unsigned uses_count(const ucx_use_t *beside, use_kind_t kind,
+                           unsigned *eps)
+{
+    unsigned count = 0;
+    ucx_use_t *use;
+
+    *eps = 0;
+    pthread_mutex_lock(&fallback_lock);
+    for (use = uses; use != NULL; use = use->next) {
+        if ((use->worker == beside->worker) && (use->kind == kind)) {
+            *eps += __atomic_load_n(&use->eps, __ATOMIC_RELAXED);
+            ++count;
+        }
+    }
+    pthread_mutex_unlock(&fallback_lock);
+    return count;
 }
 
 enum {
@@ -85,43 +97,37 @@ typedef struct opener {
     ucx_iface_open_func_t open; /* the original one */
 } opener_t;
 
-typedef ucs_status_t (*connect_v2_t)(uct_ep_h ep,
-                                     const uct_device_addr_t *dev_addr,
-                                     const uct_ep_addr_t *ep_addr,
-                                     const void *params);
+/* From UCX 1.14 on it has @params; before, the register that they are in goes
+ * by untouched. */
+typedef ucs_status_t (*connect_t)(uct_ep_h ep,
+                                  const uct_device_addr_t *dev_addr,
+                                  const uct_ep_addr_t *ep_addr,
+                                  const void *params);
 
 /* An interface that such a transport opened, and the functions that we replaced
  * in it. */
 typedef struct watched {
-    struct watched              *next;
-    uct_iface_h                 iface;
-    uct_worker_h                worker;
-    ucx_worker_use_t            *use;
-    const opener_t              *opener;
-    char                        device[UCT_DEVICE_NAME_MAX];
-    uint8_t                     addr[ADDR_MAX];
-    size_t                      addr_len; /* 0: too long to be compared */
-    unsigned                    far_eps;  /* to an address of another host */
-    unsigned                    near_eps; /* to an address of this host */
-    uct_worker_cb_id_t          check_id;
-    unsigned                    looks; /* calls of progress until the check */
-    time_t                      since; /* of the first of them */
-    int                         had_efa; /* an interface of ours, then */
-    uct_ep_create_func_t        ep_create; /* from here on the originals */
-    uct_iface_close_func_t      close;
-    uct_ep_connect_to_ep_func_t connect;
-    connect_v2_t                connect_v2;
-    void                        *internal_ops, *internal_copy;
+    ucx_use_t              use; /* first */
+    const opener_t         *opener;
+    char                   device[UCT_DEVICE_NAME_MAX];
+    uint8_t                addr[ADDR_MAX];
+    size_t                 addr_len; /* 0: too long to be compared */
+    unsigned               far_eps;  /* to an address of another host */
+    unsigned               near_eps; /* to an address of this host */
+    uct_worker_cb_id_t     check_id;
+    unsigned               looks; /* calls of progress until the check */
+    time_t                 since; /* of the first of them */
+    int                    had_efa; /* an interface of ours, then */
+    uct_ep_create_func_t   ep_create; /* from here on the originals */
+    uct_iface_close_func_t close;
+    connect_t              connect;
+    void                   *internal_ops, *internal_copy;
 } watched_t;
 
-static pthread_mutex_t fallback_lock = PTHREAD_MUTEX_INITIALIZER;
 static opener_t openers[OPENERS_MAX];
 static unsigned opener_count;
-static watched_t *watched_ifaces;
 static unsigned fallback_mds;
 static int fallback_said; /* or it turned out that nothing is to be said */
-
-/* ---- our own ---- */
 
 void ucx_fallback_md_count(int change)
 {
@@ -129,6 +135,14 @@ void ucx_fallback_md_count(int change)
 }
 
 /* ---- what is said ---- */
+
+/* Nonzero if the worker has an interface of ours. */
+static int watched_has_efa(const watched_t *watched)
+{
+    unsigned eps;
+
+    return uses_count(&watched->use, USE_EFA, &eps) > 0;
+}
 
 static void fallback_reason(const watched_t *watched, char *text, size_t max)
 {
@@ -138,7 +152,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     const char *net = ucx_setting("NET_DEVICES");
     char names[NAMES_MAX];
 
-    if (watched->had_efa || (watched->use->ifaces[USE_EFA] > 0)) {
+    if (watched->had_efa || watched_has_efa(watched)) {
         tls_names_of_ours(watched->opener->host, " or ", names, sizeof(names));
         snprintf(text, max, "the peer offers no %s of this kind: start it "
                  "with the same module and the same UCX_TLS", names);
@@ -190,7 +204,7 @@ static void fallback_say(const watched_t *watched, const char *where)
 static void watched_check_cancel(watched_t *watched)
 {
     if (watched->check_id != CB_ID_NULL) {
-        watched->opener->host->worker_progress_unregister(watched->worker,
+        watched->opener->host->worker_progress_unregister(watched->use.worker,
                                                           &watched->check_id);
         watched->check_id = CB_ID_NULL;
     }
@@ -200,14 +214,13 @@ static void watched_check_cancel(watched_t *watched)
  * then this transport does not just serve beside those. */
 static int watched_is_alone(const watched_t *watched)
 {
-    const ucx_worker_use_t *use = watched->use;
-    unsigned memory             = use->eps[USE_MEMORY];
-    unsigned near               = 0;
+    unsigned memory, efa, near = watched->near_eps;
 
-    if ((use->ifaces[USE_MEMORY] > 0) && (watched->near_eps > memory)) {
-        near = watched->near_eps - memory;
+    (void)uses_count(&watched->use, USE_EFA, &efa);
+    if (uses_count(&watched->use, USE_MEMORY, &memory) == 0) {
+        near = 0;
     }
-    return watched->far_eps + near > use->eps[USE_EFA];
+    return watched->far_eps + ((near > memory) ? near - memory : 0) > efa;
 }
 
 static void watched_compare(watched_t *watched)
@@ -232,7 +245,7 @@ static unsigned watched_check(void *arg)
     if (watched_is_alone(watched) && (watched->looks > 0)) {
         if (watched->looks == CONNECT_LOOKS) {
             watched->since   = ucx_host_seconds();
-            watched->had_efa = watched->use->ifaces[USE_EFA] > 0;
+            watched->had_efa = watched_has_efa(watched);
         }
         watched->looks -= (watched->looks > 1);
         if ((watched->looks > 1) || (watched_age(watched) <= CONNECT_LATE)) {
@@ -262,12 +275,12 @@ static void watched_add_peer(watched_t *watched, int is_far, unsigned looks)
 {
     *(is_far ? &watched->far_eps : &watched->near_eps) += 1;
     watched->looks = (looks > 0) ? looks : watched->looks;
-    if (is_far && (watched->use->ifaces[USE_EFA] == 0)) {
+    if (is_far && !watched_has_efa(watched)) {
         watched_compare(watched);
     } else if (watched->check_id == CB_ID_NULL) {
-        watched->opener->host->worker_progress_register(watched->worker,
-                                                        watched_check, watched,
-                                                        0, &watched->check_id);
+        watched->opener->host->worker_progress_register(
+                watched->use.worker, watched_check, watched, 0,
+                &watched->check_id);
     }
 }
 
@@ -289,14 +302,14 @@ static void watched_look_at(watched_t *watched, const void *dev_addr,
 
 static watched_t *watched_find(uct_iface_h iface)
 {
-    watched_t *it;
+    ucx_use_t *use;
 
     pthread_mutex_lock(&fallback_lock);
-    for (it = watched_ifaces; (it != NULL) && (it->iface != iface);
-         it = it->next) {
+    for (use = uses; (use != NULL) && (use->iface != iface);
+         use = use->next) {
     }
     pthread_mutex_unlock(&fallback_lock);
-    return it;
+    return (watched_t*)use;
 }
 
 static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
@@ -311,7 +324,7 @@ static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
     if (watched->opener->kind != USE_NETWORK) {
         status = watched->ep_create(params, ep_p);
         if (status == UCS_OK) {
-            worker_use_add_ep(watched->use, watched->opener->kind);
+            ucx_use_add_ep(&watched->use);
         }
         return status;
     }
@@ -323,37 +336,18 @@ static ucs_status_t watched_ep_create(const uct_ep_params_t *params,
 
 /* Endpoints that are made without an address get it when they connect: after a
  * connection by socket address. */
-static watched_t *watched_connecting(uct_ep_h ep,
-                                     const uct_device_addr_t *dev_addr)
+static ucs_status_t watched_connect(uct_ep_h ep,
+                                    const uct_device_addr_t *dev_addr,
+                                    const uct_ep_addr_t *ep_addr,
+                                    const void *params)
 {
     watched_t *watched = watched_find(ep->iface);
 
-    if (watched != NULL) {
-        watched_look_at(watched, dev_addr, CONNECT_LOOKS);
+    if (watched == NULL) {
+        return UCS_ERR_INVALID_PARAM;
     }
-    return watched;
-}
-
-static ucs_status_t watched_connect(uct_ep_h ep,
-                                    const uct_device_addr_t *dev_addr,
-                                    const uct_ep_addr_t *ep_addr)
-{
-    watched_t *watched = watched_connecting(ep, dev_addr);
-
-    return (watched == NULL) ? UCS_ERR_INVALID_PARAM :
-           watched->connect(ep, dev_addr, ep_addr);
-}
-
-/* The same from UCX 1.14 on. */
-static ucs_status_t watched_connect_v2(uct_ep_h ep,
-                                       const uct_device_addr_t *dev_addr,
-                                       const uct_ep_addr_t *ep_addr,
-                                       const void *params)
-{
-    watched_t *watched = watched_connecting(ep, dev_addr);
-
-    return (watched == NULL) ? UCS_ERR_INVALID_PARAM :
-           watched->connect_v2(ep, dev_addr, ep_addr, params);
+    watched_look_at(watched, dev_addr, CONNECT_LOOKS);
+    return watched->connect(ep, dev_addr, ep_addr, params);
 }
 
 /* Where an interface has its private operations: behind its public ones. */
@@ -365,72 +359,54 @@ static void **watched_internal(uct_iface_h iface)
 /* Only tcp's functions: those of the ib component are in a larger table. */
 static void watched_connect_attach(watched_t *watched)
 {
-    const ucx_abi_t *abi  = watched->opener->host->calls->abi;
-    connect_v2_t ours     = watched_connect_v2;
-    uct_iface_h iface     = watched->iface;
-    void **ops            = watched_internal(iface);
+    const ucx_abi_t *abi = watched->opener->host->calls->abi;
+    connect_t ours       = watched_connect;
+    uct_iface_h iface    = watched->use.iface;
+    void **ops           = watched_internal(iface);
+    void *place          = &iface->ops.ep_connect_to_ep;
 
     if (strcmp(watched->opener->tl_name, "tcp")) {
         return;
     }
-    if (abi->connect_to_ep_v2 == 0) {
-        watched->connect            = iface->ops.ep_connect_to_ep;
-        iface->ops.ep_connect_to_ep = watched_connect;
-        return;
+    if (abi->connect_to_ep_v2 != 0) {
+        watched->internal_copy = malloc(abi->internal_ops_size);
+        if (watched->internal_copy == NULL) {
+            return; /* a warning less */
+        }
+        watched->internal_ops = *ops;
+        memcpy(watched->internal_copy, *ops, abi->internal_ops_size);
+        place = (char*)watched->internal_copy + abi->connect_to_ep_v2;
+        *ops  = watched->internal_copy;
     }
-    watched->internal_copy = malloc(abi->internal_ops_size);
-    if (watched->internal_copy == NULL) {
-        return; /* a warning less */
-    }
-    watched->internal_ops = *ops;
-    memcpy(watched->internal_copy, *ops, abi->internal_ops_size);
-    memcpy(&watched->connect_v2, (char*)*ops + abi->connect_to_ep_v2,
-           sizeof(watched->connect_v2));
-    memcpy((char*)watched->internal_copy + abi->connect_to_ep_v2, &ours,
-           sizeof(ours));
-    *ops = watched->internal_copy;
-}
-
-static void watched_detach(watched_t *watched)
-{
-    uct_iface_h iface = watched->iface;
-
-    iface->ops.ep_create   = watched->ep_create;
-    iface->ops.iface_close = watched->close;
-    if (watched->connect != NULL) {
-        iface->ops.ep_connect_to_ep = watched->connect;
-    }
-    if (watched->internal_ops != NULL) {
-        *watched_internal(iface) = watched->internal_ops;
-    }
+    memcpy(&watched->connect, place, sizeof(ours));
+    memcpy(place, &ours, sizeof(ours));
 }
 
 static void watched_close(uct_iface_h iface)
 {
-    watched_t *watched = watched_find(iface), **link = &watched_ifaces;
+    watched_t *watched = watched_find(iface);
 
     if (watched == NULL) {
         return;
     }
     watched_check_last(watched);
     watched_check_cancel(watched);
-    pthread_mutex_lock(&fallback_lock);
-    while (*link != watched) {
-        link = &(*link)->next;
+    iface->ops.ep_create   = watched->ep_create;
+    iface->ops.iface_close = watched->close;
+    if (watched->internal_copy != NULL) {
+        *watched_internal(iface) = watched->internal_ops;
+        free(watched->internal_copy);
+    } else if (watched->connect != NULL) {
+        memcpy(&iface->ops.ep_connect_to_ep, &watched->connect,
+               sizeof(watched->connect));
     }
-    *link = watched->next;
-    pthread_mutex_unlock(&fallback_lock);
-
-    watched_detach(watched);
-    worker_use_put(watched->use, watched->opener->kind);
-    free(watched->internal_copy);
-    free(watched);
+    ucx_use_end(&watched->use);
     iface->ops.iface_close(iface);
 }
 
 static void watched_addr_get(watched_t *watched)
 {
-    uct_iface_h iface = watched->iface;
+    uct_iface_h iface = watched->use.iface;
     uct_iface_attr_t attr;
 
     memset(&attr, 0, sizeof(attr));
@@ -446,34 +422,23 @@ static void watched_addr_get(watched_t *watched)
 static void watched_attach(const opener_t *opener, uct_worker_h worker,
                            const char *device, uct_iface_h iface)
 {
-    watched_t *watched = calloc(1, sizeof(*watched));
+    watched_t *watched = (watched_t*)ucx_use_begin(sizeof(*watched), iface,
+                                                   worker, opener->kind);
 
     if (watched == NULL) {
         return; /* a warning less */
     }
-    watched->iface     = iface;
-    watched->worker    = worker;
-    watched->use       = worker_use_get(worker, opener->kind);
     watched->opener    = opener;
     watched->check_id  = CB_ID_NULL;
     watched->ep_create = iface->ops.ep_create;
     watched->close     = iface->ops.iface_close;
     strncpy(watched->device, device, sizeof(watched->device) - 1);
-    if (watched->use == NULL) {
-        free(watched);
-        return;
-    }
     if (opener->kind == USE_NETWORK) {
         watched_addr_get(watched);
         watched_connect_attach(watched);
     }
-
     iface->ops.ep_create   = watched_ep_create;
     iface->ops.iface_close = watched_close;
-    pthread_mutex_lock(&fallback_lock);
-    watched->next  = watched_ifaces;
-    watched_ifaces = watched;
-    pthread_mutex_unlock(&fallback_lock);
 }
 
 static const opener_t *opener_find(const void *component, const char *tl_name)

@@ -42,22 +42,23 @@ typedef enum use_kind {
     USE_KINDS
 } use_kind_t;
 
-/* Lives as long as one of the interfaces that it counts. */
-typedef struct ucx_worker_use {
-    struct ucx_worker_use *next;
-    uct_worker_h          worker;
-    unsigned              refs;
-    unsigned              ifaces[USE_KINDS], eps[USE_KINDS];
-} ucx_worker_use_t;
+/* One interface that is open. */
+typedef struct ucx_use {
+    struct ucx_use *next;
+    uct_iface_h    iface;
+    uct_worker_h   worker;
+    use_kind_t     kind;
+    unsigned       eps; /* that it ever had */
+} ucx_use_t;
 
-/* One more interface on @worker. NULL: out of memory; the functions below take
- * it. */
-ucx_worker_use_t *worker_use_get(uct_worker_h worker, use_kind_t kind);
+/* An interface was opened: an object of @size bytes that begins with a
+ * ucx_use_t, the rest zeros; ucx_use_end frees it. NULL: out of memory; the
+ * functions below take it. */
+ucx_use_t *ucx_use_begin(size_t size, uct_iface_h iface, uct_worker_h worker,
+                         use_kind_t kind);
+void ucx_use_end(ucx_use_t *use);
 
-/* That interface was closed. */
-void worker_use_put(ucx_worker_use_t *use, use_kind_t kind);
-
-/* One more endpoint, ever. */
-void worker_use_add_ep(ucx_worker_use_t *use, use_kind_t kind);
+/* One more endpoint of it. */
+void ucx_use_add_ep(ucx_use_t *use);
 
 #endif

@@ -299,7 +299,7 @@ typedef struct ucx_iface_base {
     const struct ucx_iface_vops *vops;
     ucs_status_t                (*query)(uct_iface_h iface,
                                          uct_iface_attr_t *attr);
-    struct ucx_worker_use       *use; /* fallback.h */
+    struct ucx_use              *use; /* fallback.h */
     ucs_log_level_t              failure_level; /* UCX_*_FAILURE */
 } ucx_iface_base_t;
 

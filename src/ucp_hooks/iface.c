@@ -82,7 +82,8 @@ ucs_status_t ucx_iface_init(ucx_iface_base_t *self, const uct_iface_ops_t *ops,
         return status;
     }
     self->failure_level = iface_failure_level(calls, config);
-    self->use           = worker_use_get(worker, USE_EFA);
+    self->use           = ucx_use_begin(sizeof(*self->use), &self->super,
+                                        worker, USE_EFA);
     return UCS_OK;
 }
 
@@ -90,7 +91,7 @@ void ucx_iface_cleanup(ucx_iface_base_t *self)
 {
     const ucx_calls_t *calls = self->host->calls;
 
-    worker_use_put(self->use, USE_EFA);
+    ucx_use_end(self->use);
     calls->class_cleanup_chain(calls->iface_class, self, -1);
 }
 
@@ -160,7 +161,7 @@ ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface)
         calls->class_cleanup_chain(calls->ep_class, ep, init_count);
         return status;
     }
-    worker_use_add_ep(iface->use, USE_EFA);
+    ucx_use_add_ep(iface->use);
     return UCS_OK;
 }
 
