@@ -92,15 +92,15 @@ static inline uint8_t *record_put_header(uint8_t *at, uint64_t word)
     return at + 1 + FLOW_SHORT_HDR;
 }
 
-static inline void record_write_tx(record_t *record, const flow_tx_t *tx)
+/* As PUT_TX and PUT_PEER write them. */
+static inline uint64_t record_tx(const flow_tx_t *tx)
 {
-    record_write_number(record, (tx != NULL) ? flow_tx_index(tx) : 0);
+    return (tx != NULL) ? flow_tx_index(tx) : 0;
 }
 
-static inline void record_write_peer(record_t *record, const flow_peer_t *peer)
+static inline uint64_t record_peer(const flow_peer_t *peer)
 {
-    record_write_number(record,
-                        (peer != NULL) ? flow_image_peer_number(peer) : 0);
+    return (peer != NULL) ? flow_image_peer_number(peer) : 0;
 }
 
 static inline void record_write_end(record_t *record)
@@ -179,24 +179,34 @@ record_begin_tx(const flow_core_t *core, record_kind_t kind,
     return record;
 }
 
-/* An answer, and no more. */
-static int record_end_number(record_t *record, int number)
-{
-    record_write_number(record, (unsigned)number);
-    record_write_end(record);
-    return number;
-}
-
 void record_call_state(flow_core_t *core)
 {
     record_state(flow_core_user(core));
 }
 
 #define PUT(_number) at = record_put_number(at, _number);
-#define PUT_OP   at = record_put_op(record, at, op);
-#define PUT_SENT PUT_OP PUT(flow_tx_index(op->tx)) PUT(op->psn)
-#define PUT_TIME PUT(record_step(&record->base.time, time))
-#define PUT_WORD flow_wire_store64(at, word); at += sizeof(word);
+#define PUT_PLAIN(_bytes, _length) \
+    memcpy(at, _bytes, _length); \
+    at += (_length);
+#define PUT_BYTES(_bytes, _length) PUT(_length) PUT_PLAIN(_bytes, _length)
+#define PUT_WORD(_word) flow_wire_store64(at, _word); at += sizeof(uint64_t);
+#define PUT_TX(_tx)     PUT(record_tx(_tx))
+#define PUT_PEER(_peer) PUT(record_peer(_peer))
+#define PUT_OP(_op)     at = record_put_op(record, at, _op);
+#define PUT_SENT        PUT_OP(op) PUT(flow_tx_index(op->tx)) PUT(op->psn)
+#define PUT_TIME        PUT(record_step(&record->base.time, time))
+#define PUT_HANDLE(_handle) \
+    at = record_put_name(at, &record->base.handle, (uintptr_t)(_handle));
+#define PUT_HANDLES(_handles, _count) \
+    for (unsigned i = 0; i < (_count); ++i) { \
+        PUT_HANDLE((_handles)[i]) \
+    }
+#define PUT_EVENT \
+    PUT((unsigned)answer) PUT(answer ? event->type : 0) \
+    PUT(answer ? event->why : 0) PUT_TX(answer ? event->tx : NULL) \
+    PUT_WORD(answer ? (uintptr_t)event->cookie : 0) \
+    PUT_PEER(answer ? event->peer : NULL) \
+    PUT_HANDLE(answer ? event->handle : NULL)
 #define RECORD_PUT(_param, _name, _put, _replayed) _put
 
 #define RECORD_DEFINE(_kind, _name, _a, _b, _c) \
@@ -219,41 +229,25 @@ void record_call_state(flow_core_t *core)
 RECORD_ROWS(RECORD_DEFINE)
 #undef RECORD_DEFINE
 
-/* ------------------------------------------------------------- sending */
-
-flow_status_t record_call_tx_open(flow_core_t *core, const flow_addr_t *peer,
-                                  void *cookie, flow_tx_t **tx_p)
-{
-    record_t     *record = record_begin(core, RECORD_TX_OPEN);
-    flow_tx_t    *tx     = NULL;
-    flow_status_t status;
-
-    memcpy(record->pos, peer->gid, sizeof(peer->gid));
-    record->pos += sizeof(peer->gid);
-    record_write_word(record, peer->incarnation);
-    record_write_number(record, peer->qpn);
-    record_write_number(record, peer->qkey);
-    record_write_word(record, (uintptr_t)cookie);
-    status = flow_tx_open(core, peer, cookie, &tx);
-    record_write_number(record, status);
-    record_write_tx(record, (status == FLOW_OK) ? tx : NULL);
-    record_write_end(record);
-    if (status == FLOW_OK) {
-        *tx_p = tx;
-    }
-    return status;
-}
-
-#define RECORD_DEFINE(_kind, _name) \
-    int record_call_##_name(flow_core_t *core, flow_tx_t *tx) \
+#define RECORD_DEFINE(_kind, _type, _name, _params, _args, _puts, _answers) \
+    _type record_call_##_name _params \
     { \
-        record_t *record = record_begin_tx(core, RECORD_##_kind, tx); \
+        record_t *record = record_begin_none(core); \
+        uint8_t  *at     = record->pos; \
+        _type     answer; \
         \
-        return record_end_number(record, flow_##_name(core, tx)); \
+        PUT(RECORD_##_kind) \
+        _puts \
+        answer = flow_##_name _args; \
+        _answers \
+        record->pos = at; \
+        record_write_end(record); \
+        return answer; \
     }
-RECORD_DEFINE(TX_READY, tx_ready_slow)
-RECORD_DEFINE(TX_RMA_READY, tx_rma_ready)
+RECORD_ANSWERED(RECORD_DEFINE)
 #undef RECORD_DEFINE
+
+/* ------------------------------------------------------------- sending */
 
 /* The header that is posted; and, where that is another one, the right one. */
 static void record_header_any(record_t *record, const flow_tx_t *tx,
@@ -299,25 +293,6 @@ flow_psn_t record_call_tx_commit(flow_core_t *core, flow_tx_t *tx,
     return psn;
 }
 
-static flow_op_t *
-record_op(record_t *record, flow_op_t *op, const int *fail)
-{
-    record->pos = record_put_op(record, record->pos, op);
-    record_end_number(record, (op != NULL) && *fail);
-    return op;
-}
-
-flow_op_t *record_call_tx_repost_next(flow_core_t *core, flow_time_t now,
-                                      int *fail)
-{
-    record_t  *record = record_begin(core, RECORD_TX_REPOST_NEXT);
-    flow_op_t *op;
-
-    record_write_time(record, now);
-    op = flow_tx_repost_next(core, now, fail);
-    return record_op(record, op, fail);
-}
-
 /* ---------------------------------------------------- sending again (UD) */
 
 void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
@@ -336,14 +311,6 @@ void record_call_resend_commit(flow_core_t *core, flow_tx_t *tx, flow_op_t *op,
     record_write_end(record);
 }
 
-flow_op_t *record_call_resend_release_next(flow_core_t *core, int *fail)
-{
-    record_t  *record = record_begin(core, RECORD_RESEND_RELEASE);
-    flow_op_t *op     = flow_resend_release_next(core, fail);
-
-    return record_op(record, op, fail);
-}
-
 void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
                                void *buf)
 {
@@ -351,58 +318,14 @@ void record_call_resend_header(const flow_core_t *core, const flow_op_t *op,
     unsigned  length = flow_wire_hdr_len(buf);
 
     record->pos = record_put_op(record, record->pos, op);
-    record_write_tx(record, op->tx);
+    record_write_number(record, record_tx(op->tx));
     record_write_bytes(record, buf, length);
     flow_resend_header(core, op, buf);
     record_write_bytes(record, buf, length);
     record_write_end(record);
 }
 
-/* -------------------------------------------------------------- control */
-
-int record_call_ctl_next(flow_core_t *core, flow_time_t now, flow_ctl_t *ctl)
-{
-    record_t *record = record_begin(core, RECORD_CTL_NEXT);
-    int       found;
-
-    record_write_time(record, now);
-    found = flow_ctl_next(core, now, ctl);
-    record_write_number(record, (unsigned)found);
-    record_write_peer(record, found ? ctl->peer : NULL);
-    record_write_word(record, found ? ctl->cookie : 0);
-    record_write_bytes(record, ctl->data, found ? ctl->len : 0);
-    record_write_end(record);
-    return found;
-}
-
-static int record_event(record_t *record, int found, const flow_event_t *event)
-{
-    record_write_number(record, (unsigned)found);
-    record_write_number(record, found ? event->type : 0);
-    record_write_number(record, found ? event->why : 0);
-    record_write_tx(record, found ? event->tx : NULL);
-    record_write_word(record, found ? (uintptr_t)event->cookie : 0);
-    record_write_peer(record, found ? event->peer : NULL);
-    record_write_handle(record, found ? event->handle : NULL);
-    record_write_end(record);
-    return found;
-}
-
-int record_call_event_next(flow_core_t *core, flow_event_t *event)
-{
-    record_t *record = record_begin(core, RECORD_EVENT_NEXT);
-
-    return record_event(record, flow_event_next(core, event), event);
-}
-
-int record_call_event_peer_next(flow_core_t *core, flow_event_t *event)
-{
-    record_t *record = record_begin(core, RECORD_EVENT_PEER_NEXT);
-
-    return record_event(record, flow_event_peer_next(core, event), event);
-}
-
-/* --------------------------------------- time, buffers, peers, memory */
+/* ---------------------------------------------------------------- time */
 
 /* A caller that waits tells the time again and again. The last one counts, and
  * one in RECORD_LATE_MAX. */
@@ -432,15 +355,6 @@ void record_call_timer_set_now(flow_core_t *core, flow_time_t now)
     record_write_end(record);
 }
 
-void *record_call_pool_grow(flow_core_t *core, flow_pool_t pool, void *mem)
-{
-    record_t *record = record_begin(core, RECORD_POOL_GROW);
-    void     *former = flow_pool_grow(core, pool, mem);
-
-    record_write_number(record, pool);
-    record_write_end(record);
-    return former;
-}
 /* ------------------------------------------------------- received packets */
 
 static inline unsigned record_verdict(flow_rx_verdict_t verdict,
@@ -522,21 +436,4 @@ record_call_rx_short(flow_core_t *core, const void *pkt, size_t len,
                                         (flow_wire_token(*word) << 1) | 1 : 0);
     record_write_end(record);
     return verdict;
-}
-
-unsigned record_call_rx_run(flow_core_t *core, uint32_t token, void **handles,
-                            unsigned max)
-{
-    record_t *record = record_begin(core, RECORD_RX_RUN);
-    unsigned  count, i;
-
-    record_write_number(record, token);
-    record_write_number(record, max);
-    count = flow_rx_run(core, token, handles, max);
-    record_write_number(record, count);
-    for (i = 0; i < count; ++i) {
-        record_write_handle(record, handles[i]);
-    }
-    record_write_end(record);
-    return count;
 }

@@ -50,12 +50,13 @@ extern "C" {
     _X(flow_tx_t *tx, tx, PUT(flow_tx_index(tx)), args->tx)
 #define RECORD_ARG_PEER(_X) \
     _X(flow_peer_t *peer, peer, PUT(flow_image_peer_number(peer)), args->peer)
-#define RECORD_ARG_OP(_X)   _X(flow_op_t *op, op, PUT_OP, &args->op->in.op)
+#define RECORD_ARG_OP(_X)   _X(flow_op_t *op, op, PUT_OP(op), &args->op->in.op)
 #define RECORD_ARG_SENT(_X) _X(flow_op_t *op, op, PUT_SENT, &args->op->in.op)
 #define RECORD_ARG_FLAGS(_X) \
     _X(flow_op_t *op, op, PUT_SENT PUT(op->flags), &args->op->in.op)
 #define RECORD_ARG_TIME(_X) _X(flow_time_t time, time, PUT_TIME, call->time)
-#define RECORD_ARG_WORD(_X) _X(uint64_t word, word, PUT_WORD, call->word[0])
+#define RECORD_ARG_WORD(_X) \
+    _X(uint64_t word, word, PUT_WORD(word), call->word[0])
 #define RECORD_ARG_NUMBER(_X) \
     _X(uint64_t number, number, PUT(number), call->number[0])
 #define RECORD_ARG_SECOND(_X) \
@@ -74,20 +75,50 @@ extern "C" {
                              RECORD_ARG_##_c(RECORD_PARAM));
 RECORD_ROWS(RECORD_DECLARE)
 #undef RECORD_DECLARE
-__typeof__(flow_tx_open) record_call_tx_open;
-__typeof__(flow_tx_ready_slow) record_call_tx_ready_slow;
-__typeof__(flow_tx_repost_next) record_call_tx_repost_next;
-__typeof__(flow_tx_rma_ready) record_call_tx_rma_ready;
-__typeof__(flow_resend_release_next) record_call_resend_release_next;
+/* Calls that answer: kind, what, flow_name, parameters, and what is passed for
+ * them; how record_call.c writes arguments and answers. */
+#define RECORD_ANSWERED(_X) \
+    _X(TX_OPEN, flow_status_t, tx_open, \
+       (flow_core_t *core, const flow_addr_t *peer, void *cookie, \
+        flow_tx_t **tx_p), (core, peer, cookie, tx_p), \
+       PUT_PLAIN(peer->gid, sizeof(peer->gid)) PUT_WORD(peer->incarnation) \
+       PUT(peer->qpn) PUT(peer->qkey) PUT_WORD((uintptr_t)cookie), \
+       PUT(answer) PUT_TX((answer == FLOW_OK) ? *tx_p : NULL)) \
+    _X(TX_READY, int, tx_ready_slow, (flow_core_t *core, flow_tx_t *tx), \
+       (core, tx), PUT_TX(tx), PUT((unsigned)answer)) \
+    _X(TX_REPOST_NEXT, flow_op_t*, tx_repost_next, \
+       (flow_core_t *core, flow_time_t time, int *fail), (core, time, fail), \
+       PUT_TIME, PUT_OP(answer) PUT((answer != NULL) && *fail)) \
+    _X(TX_RMA_READY, int, tx_rma_ready, (flow_core_t *core, flow_tx_t *tx), \
+       (core, tx), PUT_TX(tx), PUT((unsigned)answer)) \
+    _X(RESEND_RELEASE, flow_op_t*, resend_release_next, \
+       (flow_core_t *core, int *fail), (core, fail), , \
+       PUT_OP(answer) PUT((answer != NULL) && *fail)) \
+    _X(RX_RUN, unsigned, rx_run, \
+       (flow_core_t *core, uint32_t token, void **handles, unsigned max), \
+       (core, token, handles, max), PUT(token) PUT(max), \
+       PUT(answer) PUT_HANDLES(handles, answer)) \
+    _X(CTL_NEXT, int, ctl_next, \
+       (flow_core_t *core, flow_time_t time, flow_ctl_t *ctl), \
+       (core, time, ctl), PUT_TIME, \
+       PUT((unsigned)answer) PUT_PEER(answer ? ctl->peer : NULL) \
+       PUT_WORD(answer ? ctl->cookie : 0) \
+       PUT_BYTES(ctl->data, answer ? ctl->len : 0)) \
+    _X(EVENT_NEXT, int, event_next, (flow_core_t *core, flow_event_t *event), \
+       (core, event), , PUT_EVENT) \
+    _X(EVENT_PEER_NEXT, int, event_peer_next, \
+       (flow_core_t *core, flow_event_t *event), (core, event), , PUT_EVENT) \
+    _X(POOL_GROW, void*, pool_grow, \
+       (flow_core_t *core, flow_pool_t pool, void *mem), (core, pool, mem), \
+       PUT(pool), )
+#define RECORD_DECLARE(_kind, _type, _name, _params, _args, _puts, _answers) \
+    _type record_call_##_name _params;
+RECORD_ANSWERED(RECORD_DECLARE)
+#undef RECORD_DECLARE
 __typeof__(flow_resend_header) record_call_resend_header;
 __typeof__(flow_rx_accept_slow) record_call_rx_accept_slow;
 __typeof__(flow_rx_accept_held) record_call_rx_accept_held;
-__typeof__(flow_rx_run) record_call_rx_run;
-__typeof__(flow_ctl_next) record_call_ctl_next;
-__typeof__(flow_event_next) record_call_event_next;
-__typeof__(flow_event_peer_next) record_call_event_peer_next;
 __typeof__(flow_timer_set_now) record_call_timer_set_now;
-__typeof__(flow_pool_grow) record_call_pool_grow;
 void record_call_state(flow_core_t *core);
 
 /* For any core, as its recording may have stopped: flow_rx_short, recorded
