@@ -151,27 +151,6 @@ int ucx_config_read(const char *buf, void *dest, const void *p)
     return 0;
 }
 
-int ucx_config_write(char *buf, size_t max, const void *src, const void *p)
-{
-    const ucx_config_arg_t *arg = p;
-
-    return arg->write(buf, max, src, NULL);
-}
-
-ucs_status_t ucx_config_clone(const void *src, void *dest, const void *p)
-{
-    const ucx_config_arg_t *arg = p;
-
-    return arg->clone(src, dest, NULL);
-}
-
-void ucx_config_release(void *ptr, const void *p)
-{
-    const ucx_config_arg_t *arg = p;
-
-    arg->release(ptr, NULL);
-}
-
 /* 1073741824 as "1g", 0.25 as "250ms", 12 as "12" */
 static void config_number(char *buf, size_t max, ucx_config_type_t type,
                           double value)

@@ -18,7 +18,8 @@ typedef struct ucx_config_arg {
     int                      quiet;   /* a bad value counts as the default */
     int                      refused; /* the last read() refused its text */
 
-    /* UCX's parser for the type; its own argument is NULL for all of ours */
+    /* UCX's parser for the type. None of these looks at its argument: all but
+     * read() are called by UCX itself, with this one. */
     int          (*read)(const char *buf, void *dest, const void *arg);
     int          (*write)(char *buf, size_t max, const void *src,
                           const void *arg);
@@ -42,11 +43,6 @@ const char *ucx_config_arg_init(ucx_config_arg_t *arg,
 
 /* ucs_config_parser_t::read: 1 if @buf is valid and *dest set, else 0. */
 int ucx_config_read(const char *buf, void *dest, const void *arg);
-
-/* ::write, as text into @buf; ::clone, ::release as UCX's for the type. */
-int ucx_config_write(char *buf, size_t max, const void *src, const void *arg);
-ucs_status_t ucx_config_clone(const void *src, void *dest, const void *arg);
-void ucx_config_release(void *ptr, const void *arg);
 
 /* ::help: the allowed values, in words. After a refused read() UCX prints it in
  * its error line, so then it adds the variable's name. */

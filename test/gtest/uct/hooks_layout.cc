@@ -141,11 +141,11 @@ VALUE(ABI_MD_FLAG_REG, UCT_MD_FLAG_ALLOC);
 
 static_assert(std::is_same_v<decltype(&ucx_config_read),
                              decltype(ucs_config_parser_t::read)>);
-static_assert(std::is_same_v<decltype(&ucx_config_write),
+static_assert(std::is_same_v<decltype(ucx_config_arg_t::write),
                              decltype(ucs_config_parser_t::write)>);
-static_assert(std::is_same_v<decltype(&ucx_config_clone),
+static_assert(std::is_same_v<decltype(ucx_config_arg_t::clone),
                              decltype(ucs_config_parser_t::clone)>);
-static_assert(std::is_same_v<decltype(&ucx_config_release),
+static_assert(std::is_same_v<decltype(ucx_config_arg_t::release),
                              decltype(ucs_config_parser_t::release)>);
 static_assert(std::is_same_v<decltype(&ucx_config_help),
                              decltype(ucs_config_parser_t::help)>);
