@@ -43,20 +43,14 @@ typedef struct abi_table {
 } abi_table_t;
 
 struct ucx_tables {
-    abi_component_t       component; /* first: UCX's pointer is ours */
-    ucx_host_t            *host;
-    const ucx_component_t *provider;
-    unsigned              tl_count;
-    abi_table_t           md_table, global_table;
-    abi_config_entry_t    global;
-    abi_table_t           tl_tables[ABI_TL_MAX];
-    abi_tl_t              tls[ABI_TL_MAX];
+    abi_component_t    component; /* first: UCX's pointer is ours */
+    ucx_host_t         *host;
+    unsigned           tl_count;
+    abi_table_t        md_table, global_table;
+    abi_config_entry_t global;
+    abi_table_t        tl_tables[ABI_TL_MAX];
+    abi_tl_t           tls[ABI_TL_MAX];
 };
-
-static const ucx_component_t *abi_provider(ucx_md_t *md)
-{
-    return ((ucx_tables_t*)md->component)->provider;
-}
 
 #include "abi_md.inc"
 #include "abi_iface.inc"

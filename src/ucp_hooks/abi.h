@@ -51,9 +51,7 @@ typedef struct ucx_abi {
 
     /* Calls dlsym. NULL: a parser of UCX is missing and *missing_p is its
      * name, or it is NULL and memory is out. */
-    ucx_tables_t *(*tables_build)(ucx_host_t *host,
-                                  const ucx_component_t *provider,
-                                  const char **missing_p);
+    ucx_tables_t *(*tables_build)(ucx_host_t *host, const char **missing_p);
 
     /* If not registered; with what tables_parse read into @global. */
     void         (*tables_free)(ucx_tables_t *tables, ucx_global_t *global);

@@ -282,12 +282,10 @@ static int apart_log(const char *file, unsigned line, const char *function,
     va_end(args);
     vsnprintf(text, sizeof(text), format, ap);
     ours = apart_ours(text, names);
-    if ((ours > 0) || ((names[0] != '\0') && ucx_global_warns() &&
-                       (ucx_provider.device_is_present != NULL) &&
-                       ucx_provider.device_is_present())) {
-        if (ucx_message_is_first()) {
-            apart_say(host, peer, names);
-        }
+    if (((ours > 0) || ((names[0] != '\0') && ucx_global_warns() &&
+                        ucx_provider.device_is_present())) &&
+        ucx_message_is_first()) {
+        apart_say(host, peer, names);
     }
     return APART_CONTINUE;
 }

@@ -79,8 +79,7 @@ static void claim_filter(const claim_t *claim, uct_md_resource_desc_t *list,
  * is not asked: for its answer it reads some ten files of each device. */
 static int claim_is_all(const claim_t *claim)
 {
-    unsigned all = (ucx_provider.count_rdma != NULL) ?
-                           ucx_provider.count_rdma() : 0;
+    unsigned all                   = ucx_provider.count_rdma();
     char (*names)[UCT_MD_NAME_MAX] = NULL;
     unsigned i, count = 0;
 

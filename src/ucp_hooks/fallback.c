@@ -160,7 +160,7 @@ static void fallback_reason(const watched_t *watched, char *text, size_t max)
     }
     if (!has_md && !other) {
         ucx_message_absence(text, max);
-        if ((text[0] == '\0') && out && (ucx_provider.try_left_out != NULL)) {
+        if ((text[0] == '\0') && out) {
             ucx_provider.try_left_out(watched->opener->host);
             ucx_message_absence(text, max);
         }
@@ -191,7 +191,6 @@ static void fallback_say(const watched_t *watched, const char *where)
     char reason[REASON_MAX];
 
     if (__atomic_exchange_n(&fallback_said, 1, __ATOMIC_RELAXED) ||
-        (ucx_provider.device_is_present == NULL) ||
         !ucx_provider.device_is_present() || !ucx_message_is_first()) {
         return; /* no EFA here, or the user has been told already */
     }

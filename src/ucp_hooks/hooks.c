@@ -340,7 +340,7 @@ static void instance_prepare(instance_t *it, const ucx_found_t *found,
         return;
     }
 
-    it->tables = detected.abi->tables_build(&it->host, &ucx_provider, &missing);
+    it->tables = detected.abi->tables_build(&it->host, &missing);
     if (it->tables == NULL) {
         instance_refuse(it, why, max,
                         (missing != NULL) ? "missing configuration parser " :
@@ -400,8 +400,7 @@ static void instance_attach(const ucx_found_t *found)
         /* before this UCX loads its modules: one that has an srd of its own
          * opens libefa for the libibverbs that it knows, in a wheel not the
          * system's */
-        if ((ucx_provider.open_libraries != NULL) &&
-            (it->calls.global.claim != UCS_NO)) {
+        if (it->calls.global.claim != UCS_NO) {
             ucx_provider.open_libraries();
         }
         (void)ucx_components_intercept(&it->host);

@@ -162,8 +162,7 @@ static int message_is_all_there_is(const ucx_host_t *host, const char *name)
     const char *first = tls_excludes("tcp") ? tls_first_of_ours(host) : NULL;
 
     return (first != NULL) && ((name == NULL) || !strcmp(first, name)) &&
-           ucx_global_warns() && (ucx_provider.device_is_present != NULL) &&
-           ucx_provider.device_is_present();
+           ucx_global_warns() && ucx_provider.device_is_present();
 }
 
 /* UCX_LOG_LEVEL as UCX reads it: whole names in any case. */
@@ -186,8 +185,7 @@ static ucs_log_level_t message_log_level(void)
 
 void ucx_message_refused(const char *path, const char *why)
 {
-    int efa_idle          = (ucx_provider.device_is_present != NULL) &&
-                            ucx_global_warns() &&
+    int efa_idle          = ucx_global_warns() &&
                             ucx_provider.device_is_present();
     ucs_log_level_t level = (tls_asked_for_any() || efa_idle) ?
                             UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG;
@@ -324,7 +322,6 @@ static int message_wrong_tls(const ucx_host_t *host, unsigned devices,
                         "UCX_TLS=srd,sm,self", tls);
     }
     if ((tls_first_of_ours(host) != NULL) ||
-        (ucx_provider.count_rdma == NULL) ||
         (ucx_provider.count_rdma() > devices)) {
         return 0;
     }
@@ -427,8 +424,7 @@ void ucx_message_devices(ucx_host_t *host)
         return;
     }
     if (count > 0) {
-        unknown_variables(host, (ucx_provider.count_rdma != NULL) &&
-                                (ucx_provider.count_rdma() <= count));
+        unknown_variables(host, ucx_provider.count_rdma() <= count);
     }
     if ((count > 0) &&
         (message_wrong_tls(host, count, text, sizeof(text)) ||

@@ -218,12 +218,12 @@ typedef struct ucx_iface_vops {
                            const uct_iface_addr_t *iface_addr);
 
     /* Fail @ep as if its peer had died: the error handler follows from
-     * progress. UCS_OK or UCS_ERR_UNSUPPORTED. Optional. */
+     * progress. UCS_OK or UCS_ERR_UNSUPPORTED. Required. */
     ucs_status_t (*ep_invalidate)(uct_ep_h ep);
 
     /* UCX shows this interface's files: ucx_vfs_add_file for each of them that
      * is the transport's own. Any thread, repeatedly; the interface stays
-     * open meanwhile as far as UCX sees to it. Optional. */
+     * open meanwhile as far as UCX sees to it. Required. */
     void (*vfs_refresh)(uct_iface_h iface);
 
     /* Fills in *estimate for @op, which is less than UCX_OP_LAST. Optional: by
@@ -279,20 +279,20 @@ typedef struct ucx_component {
                               unsigned *count_p);
 
     /* Nonzero if this machine has a device of ours, whether or not it can be
-     * used. Cheap, opens no library, says nothing. Optional. */
+     * used. Cheap, opens no library, says nothing. */
     int (*device_is_present)(void);
 
     /* How many devices for RDMA this machine has, ours and others', usable or
-     * not. Cheap, opens no library, says nothing. Optional. */
+     * not. Cheap, opens no library, says nothing. */
     unsigned (*count_rdma)(void);
 
     /* UCX is about to load modules of its own, which may open the libraries
      * that we need in a way that leaves them of no use to us. Opens them, if
-     * there is a device, and says nothing. Safe to repeat. Optional. */
+     * there is a device, and says nothing. Safe to repeat. */
     void (*open_libraries)(void);
 
     /* UCX was told not to use our devices. Tries whether one of them could be
-     * used, and if not, says why by host_report_absent(). Optional. */
+     * used, and if not, says why by host_report_absent(). */
     void (*try_left_out)(ucx_host_t *host);
 
     /* @config: parsed md_config, valid during the call. *md_p: zeroed ucx_md_t
@@ -320,7 +320,7 @@ typedef struct ucx_component {
     ucs_status_t (*mem_dereg)(ucx_md_t *md, uct_mem_h memh, int invalidate,
                               uct_completion_t *comp);
 
-    /* Optional, with UCX_MD_CAP_ADVISE. @advice: uct_mem_advice_t */
+    /* With UCX_MD_CAP_ADVISE. @advice: uct_mem_advice_t */
     ucs_status_t (*mem_advise)(ucx_md_t *md, uct_mem_h memh, void *address,
                                size_t length, unsigned advice);
 

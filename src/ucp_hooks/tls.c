@@ -160,8 +160,7 @@ static const char *tls_list(int *negated)
  * its user on a machine without an EFA means those. */
 static int tls_may_mean_other(const char *name)
 {
-    return !strcmp(name, "ud") && ((ucx_provider.device_is_present == NULL) ||
-                                   !ucx_provider.device_is_present());
+    return !strcmp(name, "ud") && !ucx_provider.device_is_present();
 }
 
 int ucx_user_asked_for(const char *name)
