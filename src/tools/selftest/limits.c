@@ -128,7 +128,7 @@ static void limit_queue_pairs(st_t *st, st_result_t *result)
                      "it says %d, and gives %u", attr.max_qp, count);
 }
 
-static void limit_event(st_t *st, st_result_t *result, st_self_t *self,
+static void limit_event(st_t *st, st_result_t *result, st_pair_t *self,
                         struct ibv_comp_channel *channel)
 {
     struct pollfd entry = {channel->fd, POLLIN, 0};
@@ -154,7 +154,7 @@ static void limit_event(st_t *st, st_result_t *result, st_self_t *self,
 static void limit_events(st_t *st, st_result_t *result)
 {
     st_qp_params_t params = {0};
-    st_self_t self;
+    st_pair_t self;
 
     errno          = 0;
     params.channel = st->verbs->create_comp_channel(st->device->context);
@@ -164,7 +164,7 @@ static void limit_events(st_t *st, st_result_t *result)
     }
     if (st_self_open(&self, st, result, &params) == 0) {
         limit_event(st, result, &self, params.channel);
-        st_self_close(&self);
+        st_pair_close(&self);
     }
     st->verbs->destroy_comp_channel(params.channel);
 }

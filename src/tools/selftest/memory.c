@@ -238,21 +238,19 @@ static void memory_dmabufs(st_t *st, st_result_t *result)
 
 /* One read of `length` bytes of itself: the device's status; -1: none came; or
  * the errno of its registration, negative. */
-static int memory_read_one(st_self_t *self, uint8_t *base, size_t length)
+static int memory_read_one(st_pair_t *self, uint8_t *base, size_t length)
 {
     st_mem_t mem     = {.base = base, .size = length,
                         .mr = memory_register(self->st, base, length)};
     st_piece_t piece = {&mem, 0, length};
-    struct ibv_wc wc;
-    int status = -1;
+    int status       = -1;
 
     if (mem.mr == NULL) {
         return -errno;
     }
-    if ((st_qp_rdma(&self->qp, &self->dest, &piece, 0, (uintptr_t)base,
-                    mem.mr->rkey) == 0) &&
-        st_pair_wait_cq(self->st, self->qp.send_cq, &wc, MEMORY_READ_S)) {
-        status = st_qp_status(&wc);
+    if (st_qp_rdma(&self->qp, &self->dest, &piece, 0, (uintptr_t)base,
+                   mem.mr->rkey) == 0) {
+        status = st_pair_wait(self, MEMORY_READ_S);
     }
     self->st->verbs->dereg_mr(mem.mr);
     return status;
@@ -265,7 +263,7 @@ static void memory_read(st_t *st, st_result_t *result)
     int status = 0, refused = 0;
 
     for (length = most; (base != NULL) && (length >= 4096); length /= 2) {
-        status = memory_read_one(st->self, base, length);
+        status = memory_read_one(st->pair, base, length);
         if (status == 0) {
             break;
         }
@@ -289,12 +287,11 @@ static void memory_read(st_t *st, st_result_t *result)
 
 /* After a fork, and writes of the parent and of the child: does the device see
  * the parent's memory? */
-static int memory_after_fork(st_self_t *self)
+static int memory_after_fork(st_pair_t *self)
 {
     st_t *st       = self->st;
     st_piece_t out = {&st->mem, 0, 4096};
     st_piece_t in  = {&st->mem, MEMORY_AT, 4096};
-    struct ibv_wc wc;
     pid_t child;
 
     memset(st->mem.base, 1, 4096);
@@ -312,7 +309,7 @@ static int memory_after_fork(st_self_t *self)
     if ((child < 0) || (waitpid(child, NULL, 0) != child) ||
         (st_qp_recv(&self->qp, &in, 0) != 0) ||
         (st_qp_send(&self->qp, &self->dest, &out, 0, 0) != 0) ||
-        !st_pair_wait_cq(st, self->qp.recv_cq, &wc, ST_WAIT_S)) {
+        (st_pair_wait_cq(st, self->qp.recv_cq, ST_WAIT_S, NULL) < 0)) {
         return -1;
     }
     usleep(MEMORY_PAUSE); /* whether it is placed is another's question */
@@ -334,7 +331,7 @@ static void memory_fork(st_t *st, st_result_t *result)
                 : "this kernel does not copy registered pages for a child");
         return;
     }
-    right = memory_after_fork(st->self);
+    right = memory_after_fork(st->pair);
     st_result_decide(
         result, right == 1,
         (right == 1)

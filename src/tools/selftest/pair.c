@@ -5,32 +5,38 @@
 #include <stdio.h>
 #include <string.h>
 
-int st_self_open(st_self_t *self, st_t *st, st_result_t *result,
-                 const st_qp_params_t *params)
+/* The queue pair here, with a handle for @gid. 0; or -1, and the probe was not
+ * asked. */
+static int pair_open_near(st_pair_t *pair, st_result_t *result,
+                          const st_qp_params_t *params, const uint8_t gid[16])
 {
-    int err = st_qp_open(&self->qp, st->device, st->pd, params);
+    const efa_device_t *device = pair->st->device;
+    int err = st_qp_open(&pair->qp, device, pair->st->pd, params);
 
-    self->st = st;
     if (err == 0) {
         errno         = 0;
-        self->dest.ah = st_qp_ah_open(st->device, st->pd, st->device->gid.raw);
-        if (self->dest.ah != NULL) {
-            self->dest.qpn  = self->qp.qp->qp_num;
-            self->dest.qkey = (params->qkey != 0) ? params->qkey : ST_QKEY;
-            return 0;
-        }
-        err = (errno != 0) ? errno : EIO;
-        st_qp_close(&self->qp);
+        pair->dest.ah = st_qp_ah_open(device, pair->st->pd, gid);
+        err           = (pair->dest.ah != NULL) ? 0 : (errno ? errno : EIO);
     }
-    st_result_not_asked(result, "no queue pair with a handle: %s",
-                        strerror(err));
-    return -1;
+    if (err != 0) {
+        st_result_not_asked(result, "no queue pair with a handle: %s",
+                            strerror(err));
+        st_qp_close(&pair->qp);
+    }
+    return err ? -1 : 0;
 }
 
-void st_self_close(st_self_t *self)
+int st_self_open(st_pair_t *self, st_t *st, st_result_t *result,
+                 const st_qp_params_t *params)
 {
-    st_qp_close(&self->qp);
-    self->st->device->verbs->destroy_ah(self->dest.ah);
+    memset(self, 0, sizeof(*self));
+    self->st = st;
+    if (pair_open_near(self, result, params, st->device->gid.raw) != 0) {
+        return -1;
+    }
+    self->dest.qpn  = self->qp.qp->qp_num;
+    self->dest.qkey = (params->qkey != 0) ? params->qkey : ST_QKEY;
+    return 0;
 }
 
 /* A far queue pair that receives, and where its memory is. */
@@ -67,7 +73,6 @@ int st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
 {
     st_qp_params_t near = {.sends = 512, .receives = 512,
                            .rnr_retry = params->rnr_retry};
-    int err;
 
     memset(pair, 0, sizeof(*pair));
     pair->st = st;
@@ -77,19 +82,7 @@ int st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
     }
     near.sends    = efa_at_most(near.sends, st->device->max_sq_wr);
     near.receives = efa_at_most(near.receives, st->device->max_rq_wr);
-    err           = st_qp_open(&pair->qp, st->device, st->pd, &near);
-    if (err == 0) {
-        errno         = 0;
-        pair->dest.ah = st_qp_ah_open(st->device, st->pd, st->link->gid);
-        err           = (pair->dest.ah != NULL) ? 0 : (errno ? errno : EIO);
-    }
-    if (err != 0) {
-        st_result_not_asked(result, "no queue pair with a handle: %s",
-                            strerror(err));
-        st_qp_close(&pair->qp);
-        return -1;
-    }
-    return 0;
+    return pair_open_near(pair, result, &near, st->link->gid);
 }
 
 void st_pair_close(st_pair_t *pair)
@@ -101,25 +94,28 @@ void st_pair_close(st_pair_t *pair)
     (void)st_link_ask(pair->st->link, NULL, 0, "close");
 }
 
-int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc,
-                    double seconds)
+int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, double seconds, size_t *bytes)
 {
     double until = probe_seconds() + seconds;
+    struct ibv_wc wc;
 
     do {
-        if (cq->context->ops.poll_cq(cq, 1, wc) > 0) {
-            return 1;
+        if (cq->context->ops.poll_cq(cq, 1, &wc) > 0) {
+            if (bytes != NULL) {
+                *bytes = wc.byte_len;
+            }
+            return (int)st_qp_status(&wc);
         }
         if (st->link != NULL) {
             st_link_progress(st->link);
         }
     } while (probe_seconds() < until);
-    return 0;
+    return -1;
 }
 
-int st_pair_wait(st_pair_t *pair, struct ibv_wc *wc, double seconds)
+int st_pair_wait(st_pair_t *pair, double seconds)
 {
-    return st_pair_wait_cq(pair->st, pair->qp.send_cq, wc, seconds);
+    return st_pair_wait_cq(pair->st, pair->qp.send_cq, seconds, NULL);
 }
 
 int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes)
@@ -134,12 +130,9 @@ int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes)
 int st_pair_status(st_pair_t *pair, double seconds, double *took)
 {
     double start = probe_seconds();
-    struct ibv_wc wc;
-    int status = -1;
+    int status   = (st_pair_send(pair, 1, 16) == 0) ?
+                   st_pair_wait(pair, seconds) : -1;
 
-    if ((st_pair_send(pair, 1, 16) == 0) && st_pair_wait(pair, &wc, seconds)) {
-        status = st_qp_status(&wc);
-    }
     *took = probe_seconds() - start;
     return status;
 }

@@ -26,12 +26,13 @@ int  st_pair_open(st_pair_t *pair, st_t *st, st_result_t *result,
                   const st_pair_params_t *params);
 void st_pair_close(st_pair_t *pair);
 
-/* The next completion of a send here: 1, or 0: none in so many seconds. */
-int st_pair_wait(st_pair_t *pair, struct ibv_wc *wc, double seconds);
+/* The status of the next completion of a send here; -1: none in so many
+ * seconds. */
+int st_pair_wait(st_pair_t *pair, double seconds);
 
-/* The same of any completion queue, with or without a far side. */
-int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, struct ibv_wc *wc,
-                    double seconds);
+/* The same of any completion queue, with or without a far side. *bytes, unless
+ * NULL: how many arrived. */
+int st_pair_wait_cq(st_t *st, struct ibv_cq *cq, double seconds, size_t *bytes);
 
 /* Sends message `number` of so many bytes: 0, or an errno. */
 int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes);
@@ -40,16 +41,8 @@ int st_pair_send(st_pair_t *pair, unsigned number, size_t bytes);
  * *took is how long it took, in seconds. */
 int st_pair_status(st_pair_t *pair, double seconds, double *took);
 
-/* A queue pair that talks to itself, for a probe. */
-typedef struct st_self {
-    st_t     *st;
-    st_qp_t   qp;
-    st_dest_t dest;
-} st_self_t;
-
-/* 0; or -1, and the probe was not asked. */
-int  st_self_open(st_self_t *self, st_t *st, st_result_t *result,
-                  const st_qp_params_t *params);
-void st_self_close(st_self_t *self);
+/* The same of a queue pair that talks to itself; addr and rkey are 0. */
+int st_self_open(st_pair_t *self, st_t *st, st_result_t *result,
+                 const st_qp_params_t *params);
 
 #endif

@@ -18,12 +18,12 @@ enum {
 
 /* One message of so many bytes to itself: its status, -1: none, and how many
  * bytes arrived. A datagram that does not fit is lost. */
-static int queue_message(st_self_t *self, size_t bytes, size_t *arrived)
+static int queue_message(st_pair_t *self, size_t bytes, size_t *arrived)
 {
     st_piece_t out = {&self->st->mem, 0, bytes};
     st_piece_t in  = {&self->st->mem, QUEUE_RECV_AT, 65536 / 2};
-    struct ibv_wc wc;
-    int status = -1;
+    size_t length;
+    int status;
 
     *arrived = 0;
     st_serve_message(self->st->mem.base, bytes, 5);
@@ -31,19 +31,16 @@ static int queue_message(st_self_t *self, size_t bytes, size_t *arrived)
         (st_qp_send(&self->qp, &self->dest, &out, 0, 0) != 0)) {
         return -1;
     }
-    if (st_pair_wait_cq(self->st, self->qp.send_cq, &wc, 2)) {
-        status = st_qp_status(&wc);
-    }
-    if ((status == 0) &&
-        st_pair_wait_cq(self->st, self->qp.recv_cq, &wc, 0.2) &&
-        (wc.status == IBV_WC_SUCCESS)) {
-        *arrived = wc.byte_len;
+    status = st_pair_wait(self, 2);
+    if ((status == 0) && (st_pair_wait_cq(self->st, self->qp.recv_cq, 0.2,
+                                          &length) == 0)) {
+        *arrived = length;
     }
     return status;
 }
 
 /* The longest one that arrives, by halving the range. */
-static size_t queue_longest(st_self_t *self, size_t most, size_t extra)
+static size_t queue_longest(st_pair_t *self, size_t most, size_t extra)
 {
     size_t good = 0, bad = most + 1, size = most, arrived;
 
@@ -63,7 +60,7 @@ static void queue_srd_size(st_t *st, st_result_t *result)
 {
     size_t most = st->device->max_msg, longest;
 
-    longest = queue_longest(st->self, most, 0);
+    longest = queue_longest(st->pair, most, 0);
     st_result_decide(result, longest == most, "it says %zu B, and carries %zu",
                      most, longest);
 }
@@ -74,10 +71,10 @@ static void queue_ud_size(st_t *st, st_result_t *result)
 
     /* where the payload lies is another probe's question */
     for (i = 0; (i < 3) && (room == 0); ++i) {
-        (void)queue_message(st->self, sizes[i], &room);
+        (void)queue_message(st->pair, sizes[i], &room);
         room = (room > sizes[i]) ? room - sizes[i] : 0;
     }
-    i = queue_longest(st->self, st->device->max_msg, room);
+    i = queue_longest(st->pair, st->device->max_msg, room);
     st_result_decide(result, i == st->device->max_msg,
                      "a datagram has up to %zu B, an SRD message %zu", i,
                      st->device->max_msg);
@@ -89,7 +86,7 @@ static void queue_ud_prefix(st_t *st, st_result_t *result)
     size_t arrived, at = 0, touched = 0, i;
 
     memset(in, 0xee, 1024);
-    if ((queue_message(st->self, 256, &arrived) != 0) || (arrived < 256)) {
+    if ((queue_message(st->pair, 256, &arrived) != 0) || (arrived < 256)) {
         st_result_not_asked(result, "no datagram arrived");
     } else {
         usleep(QUEUE_PAUSE); /* whether it is placed is another's question */
@@ -111,15 +108,14 @@ static void queue_cq(st_t *st, st_result_t *result)
     st_piece_t in  = {&st->mem, QUEUE_RECV_AT, 64};
     st_piece_t out = {&st->mem, 0, 64};
     unsigned i, sent = 0, read = 0;
-    struct ibv_wc wc;
 
     for (i = 0; i < QUEUE_CQ; ++i) {
-        (void)st_qp_recv(&st->self->qp, &in, i);
-        (void)st_qp_send(&st->self->qp, &st->self->dest, &out, i, 0);
-        sent += st_pair_wait_cq(st, st->self->qp.send_cq, &wc, 1);
+        (void)st_qp_recv(&st->pair->qp, &in, i);
+        (void)st_qp_send(&st->pair->qp, &st->pair->dest, &out, i, 0);
+        sent += st_pair_wait(st->pair, 1) >= 0;
     }
     while ((read < sent) &&
-           st_pair_wait_cq(st, st->self->qp.recv_cq, &wc, 0.1)) {
+           (st_pair_wait_cq(st, st->pair->qp.recv_cq, 0.1, NULL) >= 0)) {
         ++read;
     }
     st_result_decide(result, (read == QUEUE_CQ) && (sent == QUEUE_CQ),
@@ -135,8 +131,7 @@ static void queue_batch(st_t *st, st_result_t *result)
     st_piece_t in      = {&st->mem, QUEUE_RECV_AT, 64};
     struct ibv_sge sge = {(uintptr_t)st->mem.base, 64, st->mem.mr->lkey};
     unsigned i, done = 0;
-    struct ibv_wc wc;
-    int err;
+    int err, status;
 
     memset(wrs, 0, sizeof(wrs));
     for (i = 0; i < QUEUE_BATCH; ++i) {
@@ -146,15 +141,15 @@ static void queue_batch(st_t *st, st_result_t *result)
         wrs[i].num_sge           = 1;
         wrs[i].opcode            = IBV_WR_SEND;
         wrs[i].send_flags        = IBV_SEND_SIGNALED;
-        wrs[i].wr.ud.ah          = st->self->dest.ah;
-        wrs[i].wr.ud.remote_qpn  = st->self->dest.qpn;
-        wrs[i].wr.ud.remote_qkey = st->self->dest.qkey;
-        (void)st_qp_recv(&st->self->qp, &in, i);
+        wrs[i].wr.ud.ah          = st->pair->dest.ah;
+        wrs[i].wr.ud.remote_qpn  = st->pair->dest.qpn;
+        wrs[i].wr.ud.remote_qkey = st->pair->dest.qkey;
+        (void)st_qp_recv(&st->pair->qp, &in, i);
     }
-    err = st->device->context->ops.post_send(st->self->qp.qp, wrs, &bad);
+    err = st->device->context->ops.post_send(st->pair->qp.qp, wrs, &bad);
     while ((err == 0) && (done < QUEUE_BATCH) &&
-           st_pair_wait_cq(st, st->self->qp.send_cq, &wc, 2)) {
-        done += (wc.status == IBV_WC_SUCCESS);
+           ((status = st_pair_wait(st->pair, 2)) >= 0)) {
+        done += (status == 0);
     }
     st_result_decide(result, (err == 0) && (done == QUEUE_BATCH),
                      "a list of %u requests: %u arrived%s%s", QUEUE_BATCH, done,
@@ -190,8 +185,7 @@ static void queue_workers(st_t *st, st_result_t *result)
     st_piece_t in         = {&st->mem, QUEUE_RECV_AT, 64};
     st_piece_t out        = {&st->mem, 0, 64};
     unsigned i, done = 0;
-    struct ibv_wc wc;
-    st_qp_t *first = &st->self->qp, other;
+    st_qp_t *first = &st->pair->qp, other;
 
     if (st_qp_open(&other, st->device, st->pd, &params) != 0) {
         st_result_not_asked(result, "no second queue pair");
@@ -199,12 +193,11 @@ static void queue_workers(st_t *st, st_result_t *result)
     }
     for (i = 0; i < 64; ++i) {
         (void)st_qp_recv(first, &in, i);
-        (void)st_qp_send((i & 1) ? first : &other, &st->self->dest, &out, i, 0);
+        (void)st_qp_send((i & 1) ? first : &other, &st->pair->dest, &out, i, 0);
     }
     for (i = 0; i < 64; ++i) {
         done += st_pair_wait_cq(st, (i & 1) ? first->send_cq : other.send_cq,
-                                &wc, 1) &&
-                (wc.status == IBV_WC_SUCCESS);
+                                1, NULL) == 0;
     }
     st_result_decide(result, done == 64,
                      "two queue pairs over one handle: %u of 64 "
@@ -219,7 +212,6 @@ static void queue_handle(st_t *st, st_result_t *result)
 {
     st_piece_t piece = {&st->mem, 0, 64};
     struct ibv_ah *again;
-    struct ibv_wc wc;
     int status = -1;
     char text[32];
 
@@ -229,10 +221,9 @@ static void queue_handle(st_t *st, st_result_t *result)
                           strerror(errno));
     } else {
         st->verbs->destroy_ah(again);
-        (void)st_qp_recv(&st->self->qp, &piece, 0);
-        if ((st_qp_send(&st->self->qp, &st->self->dest, &piece, 0, 0) == 0) &&
-            st_pair_wait_cq(st, st->self->qp.send_cq, &wc, ST_WAIT_S)) {
-            status = st_qp_status(&wc);
+        (void)st_qp_recv(&st->pair->qp, &piece, 0);
+        if (st_qp_send(&st->pair->qp, &st->pair->dest, &piece, 0, 0) == 0) {
+            status = st_pair_wait(st->pair, ST_WAIT_S);
         }
         st_result_decide(result, status == 4, "a send with the other: %s",
                          st_text_status(status, text));
@@ -241,24 +232,21 @@ static void queue_handle(st_t *st, st_result_t *result)
 
 /* One message to itself, whose receive completion nobody reads: 1 if it ended
  * well here. */
-static unsigned queue_unread(st_self_t *self, unsigned number)
+static unsigned queue_unread(st_pair_t *self, unsigned number)
 {
     st_piece_t in  = {&self->st->mem, QUEUE_RECV_AT, 64};
     st_piece_t out = {&self->st->mem, 0, 64};
-    struct ibv_wc wc;
 
     return (st_qp_recv(&self->qp, &in, number) == 0) &&
            (st_qp_send(&self->qp, &self->dest, &out, number, 0) == 0) &&
-           st_pair_wait_cq(self->st, self->qp.send_cq, &wc, 1) &&
-           (wc.status == IBV_WC_SUCCESS);
+           (st_pair_wait(self, 1) == 0);
 }
 
-static unsigned queue_read(st_self_t *self)
+static unsigned queue_read(st_pair_t *self)
 {
     unsigned count = 0;
-    struct ibv_wc wc;
 
-    while (st_pair_wait_cq(self->st, self->qp.recv_cq, &wc, 0.05)) {
+    while (st_pair_wait_cq(self->st, self->qp.recv_cq, 0.05, NULL) >= 0) {
         ++count;
     }
     return count;
@@ -274,25 +262,25 @@ static void queue_overrun(st_t *st, st_result_t *result)
 {
     unsigned i, depth, good = 0, later = 0, told, after;
     size_t arrived = 0;
-    st_self_t other;
+    st_pair_t other;
 
-    depth = st->self->qp.recv_cq->cqe;
+    depth = st->pair->qp.recv_cq->cqe;
     if (depth > 2 * QUEUE_CQ) {
         st_result_not_asked(result, "a queue for %u has %u entries", QUEUE_CQ,
                             depth);
         return;
     }
     for (i = 0; i < depth + depth / 2; ++i) {
-        good += queue_unread(st->self, i);
+        good += queue_unread(st->pair, i);
     }
-    told = queue_read(st->self);
+    told = queue_read(st->pair);
     for (i = 0; i < depth; ++i) {
-        later += queue_unread(st->self, i);
+        later += queue_unread(st->pair, i);
     }
-    after = queue_read(st->self);
+    after = queue_read(st->pair);
     if (st_self_open(&other, st, result, &queue_few) == 0) {
         (void)queue_message(&other, 64, &arrived);
-        st_self_close(&other);
+        st_pair_close(&other);
     }
     st_result_decide(
         result,

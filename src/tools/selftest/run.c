@@ -64,28 +64,21 @@ static void run_progress(const char *name, const char *between)
 static void run_probe(st_t *st, const st_probe_t *probe, st_result_t *result)
 {
     st_pair_t pair;
-    st_self_t self;
 
     st->pair = &pair;
-    st->self = &self;
     if (probe->needs & ~st->device->caps) {
         st_result_not_asked(
             result, "no %s: the device or this rdma-core has none",
             (probe->needs == EFA_DEVICE_CAP_RDMA_READ)  ? "RDMA read" :
             (probe->needs == EFA_DEVICE_CAP_RDMA_WRITE) ? "RDMA write" :
                                                           "RNR retry");
-    } else if (probe->pair != NULL) {
-        if (st_pair_open(&pair, st, result, probe->pair) == 0) {
-            probe->run(st, result);
-            st_pair_close(&pair);
-        }
-    } else if (probe->self != NULL) {
-        if (st_self_open(&self, st, result, probe->self) == 0) {
-            probe->run(st, result);
-            st_self_close(&self);
-        }
-    } else {
+    } else if ((probe->pair == NULL) && (probe->self == NULL)) {
         probe->run(st, result);
+    } else if (((probe->pair != NULL) ?
+                st_pair_open(&pair, st, result, probe->pair) :
+                st_self_open(&pair, st, result, probe->self)) == 0) {
+        probe->run(st, result);
+        st_pair_close(&pair);
     }
 }
 

@@ -55,8 +55,7 @@ typedef struct st {
     struct ibv_pd     *pd;   /* that of mem */
     st_mem_t           mem;  /* near memory, ST_MEM_BYTES */
     st_link_t         *link; /* the far side */
-    struct st_pair    *pair; /* of the probe that runs, and ... */
-    struct st_self    *self; /* ... wants one */
+    struct st_pair    *pair; /* of the probe that runs and wants one */
     const char        *only; /* names of probes, "" for all */
     int                facts; /* no measurements */
 
@@ -73,7 +72,7 @@ struct st_probe {
     const char *adapt;   /* what to do where it differs */
     void      (*run)(st_t *st, st_result_t *result);
     unsigned    needs; /* not asked without this EFA_DEVICE_CAP_; 0: none */
-    /* Open while it runs, as st->pair or st->self; NULL: it opens its own. */
+    /* One of both is open while it runs, as st->pair; NULL: its own. */
     const struct st_pair_params *pair;
     const st_qp_params_t        *self;
 };
