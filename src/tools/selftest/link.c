@@ -348,20 +348,18 @@ int st_link_serve(int fd, const efa_device_t *device, int may_die, char *line,
 /* A listening socket of one family. -1, and errno. */
 static int link_bind_family(const char *port, int family)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE,
-                             .ai_family = family}, *list;
     static const int one = 1, zero = 0;
-    int fd, err;
+    union {
+        struct sockaddr     any;
+        struct sockaddr_in  v4;
+        struct sockaddr_in6 v6;
+    } at = {.v6 = {.sin6_family = family, .sin6_port = htons(atoi(port))}};
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
-    if (getaddrinfo(NULL, port, &hints, &list) != 0) {
-        errno = EAFNOSUPPORT;
-        return -1;
-    }
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-        if ((bind(fd, list->ai_addr, list->ai_addrlen) != 0) ||
+        if ((bind(fd, &at.any, sizeof(at)) != 0) ||
             (listen(fd, SOMAXCONN) != 0)) {
             err = errno;
             close(fd);
@@ -369,7 +367,6 @@ static int link_bind_family(const char *port, int family)
             errno = err;
         }
     }
-    freeaddrinfo(list);
     return fd;
 }
 

@@ -212,24 +212,19 @@ typedef struct speed_rail {
     st_t      st;
     st_link_t link;
     st_pair_t pair;
-    int       is_open; /* how far it came */
 } speed_rail_t;
 
 static void speed_rail_close(speed_rail_t *rail)
 {
-    switch (rail->is_open) {
-    case 3:
+    if (rail->pair.st != NULL) {
         st_pair_close(&rail->pair);
-        /* fall through */
-    case 2:
+    }
+    if (rail->link.between != NULL) {
         st_link_close(&rail->link);
+    }
+    if (rail->st.device != NULL) {
         st_qp_mem_close(&rail->st.mem, rail->st.device);
-        /* fall through */
-    case 1:
         efa_device_close(rail->st.device);
-        break;
-    default:
-        break;
     }
 }
 
@@ -245,21 +240,15 @@ static int speed_rail_open(speed_rail_t *rail, const char *name, size_t bytes)
     if (efa_device_open(&host, name, &rail->st.device) != UCS_OK) {
         return -1;
     }
-    rail->is_open  = 1;
     rail->st.verbs = rail->st.device->verbs;
     if (st_qp_mem_open(&rail->st.mem, rail->st.device, ST_MEM_BYTES) != 0) {
         return -1;
     }
-    rail->is_open = 2;
     rail->st.pd   = rail->st.mem.pd;
     rail->st.link = &rail->link;
-    if ((st_link_local(&rail->link, rail->st.device) != 0) ||
-        (st_pair_open(&rail->pair, &rail->st, &unused,
-                      speed_params(bytes, 0, &params)) != 0)) {
-        return -1;
-    }
-    rail->is_open = 3;
-    return 0;
+    return ((st_link_local(&rail->link, rail->st.device) != 0) ||
+            (st_pair_open(&rail->pair, &rail->st, &unused,
+                          speed_params(bytes, 0, &params)) != 0)) ? -1 : 0;
 }
 
 void st_speed_devices(st_t *st, char (*names)[EFA_DEVICE_NAME_MAX],
