@@ -206,12 +206,14 @@ static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
 }
 
 /* The peer's transports to other hosts, from its address, whose name is at
- * @peer: "tcp, ud", or a word for none, or for those that nobody here knows. */
-static void apart_theirs(const ucx_host_t *host, const char *peer, char *names)
+ * @peer: "tcp, ud", or a word for none, or for those that nobody here knows.
+ * Nonzero if @ours has one of them. */
+static int apart_theirs(const ucx_host_t *host, const char *peer,
+                        const char *ours, char *names)
 {
     uint16_t sums[APART_PEER_MAX];
     unsigned count = peer_address_sums(host, peer, sums), i;
-    int known      = count > 0;
+    int known      = count > 0, share = 0;
 
     names[0] = '\0';
     for (i = 0; i < count; ++i) {
@@ -221,26 +223,14 @@ static void apart_theirs(const ucx_host_t *host, const char *peer, char *names)
             known = 0;
         } else if (name[0] != '\0') {
             apart_add(names, name, strlen(name));
+            share |= apart_has(ours, name, strlen(name));
         }
     }
     if (names[0] == '\0') {
         snprintf(names, APART_NAMES_MAX, "%s",
                  known ? "none to other hosts" : "others");
     }
-}
-
-/* Nonzero if both lists have a name. */
-static int apart_share(const char *ours, const char *theirs)
-{
-    size_t item;
-
-    for (; *ours != '\0'; ours += item + strspn(ours + item, ", ")) {
-        item = strcspn(ours, ",");
-        if (apart_has(theirs, ours, item)) {
-            return 1;
-        }
-    }
-    return 0;
+    return share;
 }
 
 static void apart_say(const ucx_host_t *host, const char *peer,
@@ -248,10 +238,8 @@ static void apart_say(const ucx_host_t *host, const char *peer,
 {
     const char *tls = ucx_setting("TLS");
     char theirs[APART_NAMES_MAX];
-    int share;
+    int share       = apart_theirs(host, peer, ours, theirs);
 
-    apart_theirs(host, peer, theirs);
-    share = apart_share(ours, theirs);
     host_error(host, "no %s a peer: this side has %s (UCX_TLS=%.64s), the peer "
                "has %s, and %s; start both sides with srdrun and the same "
                "UCX_TLS%s", share ? "way to" : "transport in common with", ours,

@@ -163,33 +163,31 @@ static int tls_may_mean_other(const char *name)
     return !strcmp(name, "ud") && !ucx_provider.device_is_present();
 }
 
-int ucx_user_asked_for(const char *name)
+/* Nonzero if the list, which is a negated one or not, has @name. */
+static int tls_list_has(const char *name, int negated)
 {
-    int negated;
-    const char *list = tls_list(&negated);
+    int is_negated;
+    const char *list = tls_list(&is_negated);
     tls_item_t item;
 
-    while ((list != NULL) && !negated && tls_next(&list, &item)) {
+    while ((list != NULL) && (is_negated == negated) &&
+           tls_next(&list, &item)) {
         if (tls_item_is(&item, name) &&
-            (item.is_strict || !tls_may_mean_other(name))) {
+            (negated || item.is_strict || !tls_may_mean_other(name))) {
             return 1;
         }
     }
     return 0;
 }
 
+int ucx_user_asked_for(const char *name)
+{
+    return tls_list_has(name, 0);
+}
+
 int tls_excludes(const char *name)
 {
-    int negated;
-    const char *list = tls_list(&negated);
-    tls_item_t item;
-
-    while ((list != NULL) && negated && tls_next(&list, &item)) {
-        if (tls_item_is(&item, name)) {
-            return 1;
-        }
-    }
-    return 0;
+    return tls_list_has(name, 1);
 }
 
 int ucx_user_left_out(const ucx_host_t *host, const char *name)
