@@ -132,7 +132,7 @@ planted_fuse() {
 }
 
 planted_fuse_inside() {
-    local to=$1/all/ucx-efa-srd kept=$1/kept top=${TEST_DIR%/*} home out
+    local to=$1/all/ucx-efa-srd kept=$1/kept top=${TEST_DIR%/*} USER_HOME=$1 HIS=all home out
     fuse_mounted "$to" "$kept/file" || skip_here "no FUSE here"
     "$EFASIM" run --stat="$to/x" -- true
     [ "$(<"$kept/file")" = mine ] || fail "a link was followed"
@@ -146,6 +146,14 @@ planted_fuse_inside() {
     done
     # shellcheck source=contrib/ci/cache.sh
     (SUDO_UID=4242 XDG_CACHE_HOME=$to && . "$top/contrib/ci/cache.sh") || fail "his own: status $?"
+    # a file may be such a file system, too, and then answer no more
+    kill $!
+    : >"$1/all/fifo"
+    fuse_mounted "$1/all/fifo" none && planted_output fifo && kill -STOP $! &&
+        planted_output fifo || fail "no file system on a file"
+    out=$(timeout -s KILL 10 "$BUILD/bin/srd_info" --top --json="$1/all/fifo" 2>&1)
+    grep "it is no file" <<<"$out" || fail "--top: $out"
+    kill -CONT $!
 }
 
 # planted_mount NAME AT: what is mounted there may say that it is root's.

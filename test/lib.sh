@@ -171,14 +171,14 @@ fail() {
     exit 1
 }
 
-# fuse_mounted FOLDER PATH: another user's file system is there while this process runs, of
+# fuse_mounted FOLDER|FILE PATH: another user's file system is there while this process runs, of
 # which fuse_link.py tells. Nonzero: there is no FUSE here.
 fuse_mounted() {
     python3 -B "$TEST_DIR/apps/fuse_link.py" "$1" 4242 "$2" &
     local server=$!
     # shellcheck disable=SC2064  # now, not then
     trap "kill $server 2>/dev/null" EXIT
-    until [ -L "$1/x" ]; do
+    until [ -L "$1/x" ] || { [ -f "$1" ] && [ -s "$1" ]; }; do
         kill -0 $server 2>/dev/null || return
         sleep 0.05
     done

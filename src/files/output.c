@@ -8,14 +8,20 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#ifndef AT_STATX_DONT_SYNC
+#define AT_STATX_DONT_SYNC 0x4000 /* the C library is older than the call */
+#endif
 
 enum {
     OUTPUT_PLACE = O_PATH | O_CLOEXEC,
@@ -36,6 +42,13 @@ static int output_is_roots(const struct stat *folder)
         }
     }
     return 0;
+}
+
+int output_look(int dir, const char *name, struct statx *st)
+{
+    return syscall(SYS_statx, dir, name,
+                   AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+                   STATX_BASIC_STATS, st) == 0;
 }
 
 /* Nonzero: another user has mounted it (FUSE), and says of owners what he
@@ -215,13 +228,13 @@ static int output_is_shared(int at, const struct stat *folder)
 }
 
 /* A file of this user, or of him whose alone the folder is; another name of it
- * elsewhere would be a link. */
+ * elsewhere would be a link, and one that is mounted there may lie. */
 static int output_is_own(int fd, const struct stat *folder)
 {
     struct stat file;
 
     return (fstat(fd, &file) == 0) && S_ISREG(file.st_mode) &&
-           (file.st_nlink == 1) &&
+           (file.st_nlink == 1) && !output_is_mounted(file.st_dev) &&
            ((file.st_uid == geteuid()) ||
             (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
              (file.st_uid == folder->st_uid)));
@@ -230,9 +243,15 @@ static int output_is_own(int fd, const struct stat *folder)
 static int output_shared_file(int at, const char *name, int flags,
                               const struct stat *folder)
 {
-    int fd = openat(at, name, O_NOFOLLOW | O_NONBLOCK | (flags & ~O_TRUNC),
-                    0666);
+    struct statx st;
+    int fd;
 
+    if (output_look(at, name, &st) &&
+        output_is_mounted(makedev(st.stx_dev_major, st.stx_dev_minor))) {
+        errno = EPERM;
+        return -1;
+    }
+    fd = openat(at, name, O_NOFOLLOW | O_NONBLOCK | (flags & ~O_TRUNC), 0666);
     if ((fd >= 0) && output_is_own(fd, folder) &&
         (!(flags & O_TRUNC) || (ftruncate(fd, 0) == 0))) {
         return fd;

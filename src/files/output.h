@@ -12,11 +12,17 @@
 
 #include <stdio.h>
 
+struct statx; /* <linux/stat.h> */
+
 /* The folder that a file's name is in, reached part by part: it stays the one
  * that was looked at, whatever others then rename. *name_p: the name in there,
  * "" if the path ends with a slash. A descriptor for openat() and the like; -1
  * with errno; EPERM: a link of another user's is on the way. */
 int output_folder(const char *path, const char **name_p);
+
+/* Looks at a name, which may be a link, and asks no file system: another user's
+ * (FUSE) may never answer. Nonzero: it is there. */
+int output_look(int dir, const char *name, struct statx *st);
 
 /* Removes a file; nothing else, and none that a link leads to. */
 void output_remove(const char *path);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fuse_link.py FOLDER UID PATH: root mounts there, as fusermount does for a user, what that user
-serves, all of it root's, as he says: names are links to PATH, but for "up", a link to PATH's
-folder, files (NAME.so), and FOLDERS."""
+"""fuse_link.py FOLDER|FILE UID PATH: root mounts there, as fusermount does for a user, what that
+user serves, all of it root's, as he says: names are links to PATH, but for "up", a link to PATH's
+folder, files (NAME.so), and FOLDERS; over FILE a file."""
 
 import ctypes
 import os
@@ -13,7 +13,9 @@ FOLDERS = b'', b'lib', b'ucx', b'ucx-efa-srd.d'  # nodes 1 to 4
 FILE, UP, LINK = 5, 6, 7
 folder, uid, path = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
 fd = os.open('/dev/fuse', os.O_RDWR)
-options = f'fd={fd},rootmode=40000,user_id={uid},group_id={uid},allow_other'
+root = FILE if os.path.isfile(folder) else 1
+mode = 100000 if root == FILE else 40000
+options = f'fd={fd},rootmode={mode},user_id={uid},group_id={uid},allow_other'
 if ctypes.CDLL(None).mount(b'fuse_link', folder.encode(), b'fuse', 6, options.encode()):
     sys.exit('fuse_link: cannot mount')
 os.setgid(uid)
@@ -27,8 +29,8 @@ def named(name):
 
 
 def attributes(node):
-    mode = 0o40755 if node < FILE else 0o100644 if node == FILE else 0o120777
-    return struct.pack('<6Q10I', node, len(path), *[0] * 7, mode, 2, 0, 0, 0, 4096, 0)
+    kind = 0o100644 if FILE in (node, root) else 0o40755 if node < FILE else 0o120777
+    return struct.pack('<6Q10I', node, len(path), *[0] * 7, kind, 1, 0, 0, 0, 4096, 0)
 
 
 while True:

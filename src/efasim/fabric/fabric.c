@@ -7,6 +7,7 @@
 
 #include "efasim/engine/named.h"
 #include "efasim/engine/rng.h"
+#include "files/output.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -435,7 +436,7 @@ static int fabric_is_namesake(int root, const char *entry, const char *name,
     return (sscanf(entry, "efasim%u-%u-%n", &layout, uid, &length) == 2) &&
            (length > 0) && !strcmp(entry + length, name) &&
            (*uid != (unsigned)geteuid()) &&
-           fabric_folder_look(root, entry, &st) &&
+           output_look(root, entry, &st) &&
            S_ISDIR(st.stx_mode) && (st.stx_uid == *uid);
 }
 

@@ -2,6 +2,8 @@
 #include "folder.h"
 #include "fabric.h"
 
+#include "files/output.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,21 +12,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef AT_STATX_DONT_SYNC
-#define AT_STATX_DONT_SYNC 0x4000 /* the C library is older than the call */
-#endif
-
 enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
-
-int fabric_folder_look(int dir, const char *path, struct statx *st)
-{
-    return syscall(SYS_statx, dir, path,
-                   AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
-                   STATX_BASIC_STATS, st) == 0;
-}
 
 /* A file system that another user has mounted there (FUSE) says of owners what
  * he likes, or never answers: it is not asked. */
@@ -35,8 +25,8 @@ static int folder_is_mount(const char *path)
 
     snprintf(above, sizeof(above), "%.*s", (int)(strrchr(path, '/') - path),
              path);
-    return fabric_folder_look(AT_FDCWD, path, &st) &&
-           fabric_folder_look(AT_FDCWD, above, &root) &&
+    return output_look(AT_FDCWD, path, &st) &&
+           output_look(AT_FDCWD, above, &root) &&
            ((st.stx_dev_major != root.stx_dev_major) ||
             (st.stx_dev_minor != root.stx_dev_minor));
 }

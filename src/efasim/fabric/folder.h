@@ -36,9 +36,4 @@ int fabric_folder_file(const char *path, const char *name, int flags);
  * it leads to. */
 void fabric_folder_empty(int folder, const char *prefix);
 
-/* statx of what is at `path`, a link itself, without asking a file system that
- * is mounted there. Nonzero: *st is that. */
-struct statx;
-int fabric_folder_look(int dir, const char *path, struct statx *st);
-
 #endif

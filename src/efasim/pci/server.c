@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,13 +19,12 @@
  * stays. */
 static int server_path_clear(const struct pci_server *server)
 {
-    struct stat file;
+    struct statx file;
 
-    if (fstatat(server->folder, server->name, &file,
-                AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!output_look(server->folder, server->name, &file)) {
         return 0;
     }
-    return (S_ISSOCK(file.st_mode) && (file.st_uid == geteuid())) ?
+    return (S_ISSOCK(file.stx_mode) && (file.stx_uid == geteuid())) ?
            unlinkat(server->folder, server->name, 0) : -1;
 }
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from headline import Headline
 from network import Networks
-from pages import PAGES, Reader
+from pages import PAGES, Reader, mount_of
 from show import as_json, text
 from terminal import Terminal
 from view import View
@@ -53,13 +53,22 @@ def create(folder, name):
     return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
 
 
+def is_file(folder, name):
+    """Not one that another user has mounted there: his file system may never answer."""
+    place = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        return mount_of(place) == mount_of(folder) and stat.S_ISREG(os.fstat(place).st_mode)
+    finally:
+        os.close(place)
+
+
 def replace(folder, path, page):
     """Writes it beside the file, in whose place it then is at once: no collector ever sees
     half of it. The status of the program."""
     name = path.rpartition('/')[2]
     new = name + '.new'
     try:
-        if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        if not is_file(folder, name):
             say(f'--json={path}: it is no file; name another, or - for standard output')
             return 1
     except OSError:
