@@ -5,10 +5,10 @@
  * Credits follow traffic. A flow is active or calm. Credits of an active flow
  * are counted in full against the receive buffers, and active flows share those
  * alike. A calm one, which sends a little or nothing, holds up to
- * FLOW_CALM_WINDOW credits that are hardly counted: of a thousand calm flows
- * few send at any moment, and the credits last for many packets, so that a flow
- * which trickles costs no rate and few limits. Where all flows could have a
- * full window, all are active.
+ * FLOW_CALM_WINDOW credits, or half as many again while it keeps on sending.
+ * They are hardly counted: of a thousand calm flows few send at any moment. And
+ * they last for many packets, so that a flow which trickles costs no rate and
+ * few limits. Where all flows could have a full window, all are active.
  *
  * From calm to active: a flow that consumes more than that between two visits
  * of the hand (hand.c), or one that consumes while the receive queue has
@@ -99,12 +99,12 @@ int flow_grant_is_short(const flow_core_t *core)
     return flow_grant_is_short_of(core, flow_grant_capacity(core));
 }
 
-/* The most credits of a calm flow. */
-static int flow_grant_calm_most(const flow_core_t *core)
+/* The most credits of a calm flow that may have `window`. */
+static int flow_grant_calm_most(const flow_core_t *core, int window)
 {
     int64_t most = flow_grant_usable(core) / 8;
 
-    most = (most > FLOW_CALM_WINDOW) ? FLOW_CALM_WINDOW : most;
+    most = (most > window) ? window : most;
     return (most > core->params.grant) ? core->params.grant : (int)most;
 }
 
@@ -138,7 +138,9 @@ static int flow_grant_credits_left(const flow_rx_t *rx)
  * use. */
 static unsigned flow_grant_calm_use(const flow_core_t *core)
 {
-    unsigned most = (unsigned)flow_grant_calm_most(core) + FLOW_CALM_LOW;
+    unsigned most = (unsigned)flow_grant_calm_most(core,
+                                                   FLOW_CALM_WINDOW) +
+                    FLOW_CALM_LOW;
 
     return ((core->active_use != 0) && (core->active_use < most)) ?
                    core->active_use : most;
@@ -172,7 +174,10 @@ static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx,
 {
     if ((core->starved.head == 0) &&
         (core->lent * 2 <= flow_grant_room_calm(core, capacity))) {
-        return flow_grant_calm_most(core);
+        /* one that wakes wants few; who sends on gets by with fewer limits */
+        return flow_grant_calm_most(core, (rx->flags & FLOW_RXF_EARNED) ?
+                                                  FLOW_CALM_WINDOW * 3 / 2 :
+                                                  FLOW_CALM_WINDOW);
     }
     return (flow_grant_credits_left(rx) == 0) ?
                    flow_grant_least(core, capacity) :

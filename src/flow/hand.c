@@ -54,11 +54,13 @@ static void flow_hand_visit_active(flow_core_t *core, flow_rx_t *rx,
 static void flow_hand_visit_calm(flow_core_t *core, flow_rx_t *rx,
                                  unsigned moved)
 {
-    rx->counted_low = (uint8_t)flow_rx_psn(rx);
     if (moved != 0) {
-        core->moved = 1;
-        rx->flags  |= FLOW_RXF_MOVED |
-                      (flow_hand_earns(rx, moved) ? FLOW_RXF_EARNED : 0);
+        rx->counted_low = (uint8_t)flow_rx_psn(rx);
+        core->moved     = 1;
+        rx->flags      |= FLOW_RXF_MOVED;
+        if (!(rx->flags & FLOW_RXF_EARNED) && flow_hand_earns(rx, moved)) {
+            rx->flags |= FLOW_RXF_EARNED;
+        }
     }
     if (core->round % FLOW_RECALL_ROUNDS != 0) {
         return;
@@ -87,7 +89,9 @@ static void flow_hand_visit(flow_core_t *core, flow_rx_t *rx)
     if (!flow_hand_may_recall(rx)) {
         return;
     }
-    flow_grant_owed_sync(core, rx);
+    if (rx->flags & (FLOW_RXF_ACTIVE | FLOW_RXF_RECALLED)) {
+        flow_grant_owed_sync(core, rx); /* else it changes nothing */
+    }
     if (rx->flags & FLOW_RXF_ACTIVE) {
         flow_hand_visit_active(core, rx, moved);
     } else {
@@ -109,11 +113,14 @@ static void flow_hand_count_use(flow_core_t *core)
     core->active_used = 0;
 }
 
-/* Visit the next flows: all, or FLOW_HAND_LOOKS. */
+/* Visit the next flows. All of a thousand at each tick would cost their messages
+ * more than their limits do. */
 static void flow_hand_move(flow_core_t *core)
 {
-    unsigned looks = FLOW_HAND_LOOKS;
+    unsigned looks = core->rx_count / 2;
 
+    looks = (looks < FLOW_HAND_LOOKS_MIN) ? FLOW_HAND_LOOKS_MIN : looks;
+    looks = (looks > FLOW_HAND_LOOKS_MAX) ? FLOW_HAND_LOOKS_MAX : looks;
     while ((looks-- != 0) && (++core->hand < core->rx_count)) {
         flow_hand_visit(core, flow_core_rx(core, core->hand));
     }

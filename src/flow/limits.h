@@ -27,7 +27,9 @@ enum flow_limits {
     FLOW_BACKLOG_TICKS    = 4,  /* ... which it was not empty at so many      */
     FLOW_LENT_TICKS       = 8,  /* credits of calm flows count for so many,
                                    while it is not                            */
-    FLOW_HAND_LOOKS       = 10240, /* flows visited at a tick                 */
+    FLOW_HAND_LOOKS_MIN   = 512, /* flows visited at a tick: half of all, but
+                                   not less than this ...                     */
+    FLOW_HAND_LOOKS_MAX   = 10240, /* ... nor more                            */
     FLOW_RECALL_ROUNDS    = 2,  /* of the hand in which a flow is silent before
                                    its credits are recalled                   */
     FLOW_RECALL_EVERY     = 128,/* packets of a calm flow from one recall to

@@ -17,7 +17,8 @@ FLOW_INIT_WINDOW_MAX  # packets that a receiver holds of a stranger
 FLOW_IDLE_WINDOW      # credits overcommitted
 FLOW_WAKE_WINDOW      # credits at a wake
 FLOW_TICK_LEVEL       # time until a silent flow is seen
-FLOW_HAND_LOOKS       # work of a tick
+FLOW_HAND_LOOKS_MIN   # work of a tick
+FLOW_HAND_LOOKS_MAX   # work of a tick
 FLOW_GOODBYE_TRIES    # UD: time
 FLOW_CHECK_TRIES      # UD: time
 FLOW_PART_LEVEL       # UD: time

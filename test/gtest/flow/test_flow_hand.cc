@@ -14,7 +14,10 @@ namespace {
 /* More senders than buffers for full windows. */
 class flow_hand : public testing::Test {
 protected:
-    enum { PEERS = 20, CALM_USE = FLOW_CALM_WINDOW + FLOW_CALM_LOW };
+    enum {
+        PEERS    = 20,
+        CALM_USE = FLOW_CALM_WINDOW * 3 / 2 + FLOW_CALM_LOW
+    };
 
     flow_hand() :
         a(1), b(2, [](flow_params_t *p) {
@@ -84,6 +87,26 @@ TEST_F(flow_hand, active__by_what_it_uses)
     send(0, CALM_USE);
     EXPECT_TRUE(active(0));
     EXPECT_GT(left(0), FLOW_CALM_WINDOW);
+}
+
+/* One that keeps on sending, a little at a time, needs fewer limits. */
+TEST_F(flow_hand, calm__gets_more_while_it_sends)
+{
+    int most[2] = {0, 0}; /* before and after it has earned them */
+
+    send(1);
+    rounds(3 * FLOW_RECALL_ROUNDS);
+    ASSERT_FALSE(rxs[1]->flags & FLOW_RXF_EARNED); /* by the recall */
+    for (int i = 0; i < 2 * FLOW_RECALL_EVERY; ++i) {
+        send(1);
+        tick();
+        ASSERT_FALSE(active(1));
+        int &seen = most[(rxs[1]->flags & FLOW_RXF_EARNED) != 0];
+        seen      = std::max(seen, left(1));
+    }
+    EXPECT_GE(FLOW_CALM_WINDOW, most[0]);
+    EXPECT_LT(FLOW_IDLE_WINDOW, most[0]);
+    EXPECT_LT(FLOW_CALM_WINDOW, most[1]);
 }
 
 /* Credits that it holds and does not use come back, once for many packets. */
@@ -218,4 +241,22 @@ TEST_F(flow_hand, round__begins_anew)
         ++ticks;
     }
     EXPECT_EQ(FLOW_QUIET_ROUNDS * FLOW_HAND_TICKS - 1, ticks);
+}
+
+/* Where there are many the hand sees a part of them at a time. */
+TEST(flow_hand_many, visits__a_part_of_them)
+{
+    const unsigned PEERS = FLOW_HAND_LOOKS_MIN * 3 / 2;
+    Node           a(1), b(2);
+
+    for (unsigned i = 0; i < PEERS; ++i) {
+        EXPECT_TRUE(a.send(a.open(b), "x"));
+    }
+    settle(a, b);
+    while (b.core->ticks != FLOW_HAND_TICKS - 1) {
+        ASSERT_TRUE(flow_hand_tick(b.core));
+    }
+    ASSERT_EQ(0u, b.core->hand);
+    flow_hand_tick(b.core);
+    EXPECT_EQ((unsigned)FLOW_HAND_LOOKS_MIN, b.core->hand);
 }
