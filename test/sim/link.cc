@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_link [NAME VALUE]...: UD on a link that fills and loses (P20). Without
- * arguments the tables, each line with its bounds; FAIL and exit status 1 where
- * one is exceeded. With arguments one run, of the plan with these values (times
- * in ns, buffer in bytes), beside the ideal.
+ * flow_link: UD on a link that fills and loses (P20): tables, each line with its
+ * bounds; FAIL and exit status 1 where one is exceeded.
  */
 #include "link.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 using namespace link_sim;
 
@@ -187,61 +183,9 @@ static void trips()
     }
 }
 
-static bool set(Plan *plan, const char *name, const char *text)
+int main()
 {
-    const struct {
-        const char *name;
-        Time       *time;
-        double     *number;
-        unsigned   *count;
-    } all[] = {{"rtt", &plan->rtt, nullptr, nullptr},
-               {"jitter", &plan->jitter, nullptr, nullptr},
-               {"stagger", &plan->stagger, nullptr, nullptr},
-               {"poll", &plan->poll, nullptr, nullptr},
-               {"look", &plan->look, nullptr, nullptr},
-               {"warm", &plan->warm, nullptr, nullptr},
-               {"counted", &plan->counted, nullptr, nullptr},
-               {"buffer", &plan->buffer, nullptr, nullptr},
-               {"seed", &plan->seed, nullptr, nullptr},
-               {"gbits", nullptr, &plan->gbits, nullptr},
-               {"nic", nullptr, &plan->nic, nullptr},
-               {"loss", nullptr, &plan->loss, nullptr},
-               {"senders", nullptr, nullptr, &plan->senders},
-               {"both", nullptr, nullptr, &plan->both}};
-
-    for (auto &one : all) {
-        if (strcmp(name, one.name) != 0) {
-            continue;
-        }
-        if (one.time != nullptr) {
-            *one.time = (Time)atof(text);
-        } else if (one.number != nullptr) {
-            *one.number = atof(text);
-        } else {
-            *one.count = (unsigned)atoi(text);
-        }
-        return true;
-    }
-    return false;
-}
-
-int main(int argc, char **argv)
-{
-    Plan plan;
-
     setvbuf(stdout, nullptr, _IOLBF, 0);
-    for (int i = 1; i < argc; i += 2) {
-        if ((i + 1 == argc) || !set(&plan, argv[i], argv[i + 1])) {
-            fprintf(stderr, "flow_link: %s: no value, or no such name\n",
-                    argv[i]);
-            return 2;
-        }
-    }
-    if (argc > 1) {
-        Result got = run_core(plan);
-        line("run", plan, got, got.rate / run_ideal(plan).rate, true);
-        return 0;
-    }
     ports();
     boths();
     losses();

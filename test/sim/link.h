@@ -30,8 +30,6 @@ struct Plan {
     double   loss    = 0;      /* each packet, either way                     */
     unsigned size    = 8900;   /* bytes of a message                          */
     Time     stagger = 0;      /* between the starts of two senders           */
-    Time     poll    = 0;      /* of the receiver: between two looks          */
-    Time     look    = 0;      /* the same of the senders                     */
     unsigned both    = 0;      /* 1: the receiver sends to all of them, too   */
     Time     warm    = 20 * MS; /* before it counts                           */
     Time     counted = 100 * MS;

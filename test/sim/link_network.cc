@@ -25,9 +25,6 @@ World::World(const Plan &plan) :
     timed::World(plan.senders + 1, FLOW_UD, 100000, plan.seed), m_plan(plan),
     m_out(plan.senders + 1, 0), m_port(plan.senders + 1, 0)
 {
-    for (unsigned i = 0; i <= plan.senders; ++i) {
-        host(i).look_every((i == 0) ? plan.poll : plan.look);
-    }
 }
 
 /* ns that so many bytes take. */

@@ -137,9 +137,6 @@ void Host::wake(Time delay)
 {
     Time when = std::max(m_world.now + delay, m_busy);
 
-    if ((m_look > POLL_DELAY) && !m_more) {
-        when = (when + m_look - 1) / m_look * m_look + m_number;
-    }
     if (when < m_next) {
         m_next = when;
         m_world.at(when, [this, when]() { poll(when); });

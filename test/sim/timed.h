@@ -79,8 +79,6 @@ public:
     void add(unsigned to, uint64_t messages);
     /* The program computes: it does not poll before then. */
     void sleep_until(Time when) { m_asleep = when; }
-    /* It looks at multiples of this alone. */
-    void look_every(Time look) { m_look = look; }
     bool device_receive(const PacketRef &packet);
     void device_complete(const PacketRef &packet, flow_send_status_t status);
     uint64_t got_from(unsigned host) const;
@@ -117,7 +115,7 @@ private:
 
     World   &m_world;
     unsigned m_number, m_ample, m_base, m_posted;
-    Time     m_busy = 0, m_asleep = 0, m_next = UINT64_MAX, m_look = 0;
+    Time     m_busy = 0, m_asleep = 0, m_next = UINT64_MAX;
     Time     m_offset = 0; /* UD: of its clock                                */
     bool     m_more = false;
     std::deque<PacketRef>                                    m_received;
