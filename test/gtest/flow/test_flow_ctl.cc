@@ -3,27 +3,6 @@
 
 using namespace flow_test;
 
-TEST(flow_hello, stranger_beyond_the_initial_window)
-{
-    Node a(1), b(2);
-    flow_tx_t *tx = a.open(b);
-
-    ASSERT_TRUE(a.send(tx, "x"));
-    Packet packet = a.out.front();
-    flow_wire_store64(packet.bytes.data(),
-                      flow_wire_load64(packet.bytes.data()) +
-                              (FLOW_INIT_WINDOW_MAX * FLOW_WIRE_PSN_ONE));
-    EXPECT_EQ(FLOW_RX_DROP, b.receive(packet));
-    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
-    EXPECT_EQ(1u, b.counters().overflows);
-
-    /* what was lost cannot come again: the sender is told, once it is known */
-    settle(a, b);
-    EXPECT_EQ(FLOW_TX_FAILED, tx->state);
-    EXPECT_TRUE(b.got.size() <= 1);
-    EXPECT_EQ(0u, b.counters().rx_flows);
-}
-
 TEST(flow_hello, stranger_of_another_qp)
 {
     Node a(1), b(2);

@@ -171,32 +171,6 @@ TEST_F(flow_resend, expired__peer_lost)
     EXPECT_STREQ(nullptr, a.check());
 }
 
-TEST_F(flow_resend, header_again__newest)
-{
-    connect_both();
-    for (int i = 0; i < 4; ++i) { /* until both directions carry limits */
-        a.send(ab, "x");
-        b.send(ba, "y");
-        settle(a, b);
-    }
-    ASSERT_TRUE(a.send(ab, "one"));
-    ASSERT_EQ((unsigned)FLOW_ACK_HDR,
-              flow_wire_hdr_len(a.out.back().bytes.data()));
-    Packet old = a.out.back();
-    lose(a);
-    ASSERT_TRUE(b.send(ba, "two"));
-    a.receive(b.out.front());
-    for (int i = 0; (i < 10) && a.out.empty(); ++i) {
-        a.now += 4 * MS;
-        a.pull_reposts();
-    }
-    ASSERT_EQ(1u, a.out.size());
-    Bytes again = a.out.front().bytes;
-    EXPECT_EQ(flow_wire_load16(&old.bytes[8]) + 1, flow_wire_load16(&again[8]));
-    EXPECT_EQ(Bytes(old.bytes.begin() + 16, old.bytes.end()),
-              Bytes(again.begin() + 16, again.end()));
-}
-
 TEST_F(flow_resend, sent__our_device_refuses)
 {
     connect_both();

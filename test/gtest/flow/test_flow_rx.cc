@@ -73,24 +73,6 @@ TEST_P(flow_rx_wrap, accept__past_expected_duplicate_future)
     expect_in_order();
 }
 
-TEST_P(flow_rx_wrap, accept__shuffled_batches)
-{
-    std::mt19937 rnd(GetParam());
-
-    for (int round = 0; round < 200; ++round) {
-        std::vector<Packet> p = packets(1 + rnd() % (FLOW_WINDOW_MAX / 4));
-        std::shuffle(p.begin(), p.end(), rnd);
-        for (Packet &packet : p) {
-            b.receive(packet);
-            a.complete(packet);
-        }
-        settle(a, b); /* limits */
-        ASSERT_EQ((size_t)sent, b.got.size());
-    }
-    expect_in_order();
-    EXPECT_EQ(0u, b.counters().rings);
-}
-
 TEST_P(flow_rx_wrap, accept__beyond_the_limit_fails_the_flow)
 {
     std::vector<Packet> p = packets(1);
