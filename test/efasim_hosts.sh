@@ -136,6 +136,8 @@ planted_fuse_inside() {
     fuse_mounted "$to" "$kept/file" || skip_here "no FUSE here"
     "$EFASIM" run --stat="$to/x" -- true
     [ "$(<"$kept/file")" = mine ] || fail "a link was followed"
+    "$EFASIM" run --stat="$1/all/stat" -- true
+    [ -e "$1/all/stat" ] || fail "all of the file system is taken for his"
     ! python3 -B "$top/contrib/examples/efa_top_prom.py" "$1/json" "$to/up/efa.prom" &&
         [ ! -e "$kept/efa.prom" ] || fail "efa_top_prom: a link was followed"
     for home in "$1/all" "$to"; do

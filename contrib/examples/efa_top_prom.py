@@ -54,8 +54,9 @@ def lines(top):
 
 
 def lent(device):
-    """Whether another user has mounted it (FUSE): he says of owners what he likes."""
-    number, users = f' {os.major(device)}:{os.minor(device)} ', ['0']
+    """Whether another user has mounted it (FUSE): he says of owners what he likes, and in its
+    line the number of another one; behind the right one a path follows."""
+    number, users = f' {os.major(device)}:{os.minor(device)} /', ['0']
     with open('/proc/self/mountinfo', encoding='ascii', errors='replace') as mounts:
         for line in mounts:
             if number in line:

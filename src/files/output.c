@@ -52,7 +52,8 @@ int output_look(int dir, const char *name, struct statx *st)
 }
 
 /* Nonzero: another user has mounted it (FUSE), and says of owners what he
- * likes. The last word of a line is the file system's options. */
+ * likes. The last word of a line is the file system's options; the word before
+ * is his, too, and may be the number of any: behind its own a path follows. */
 static int output_is_mounted(dev_t device)
 {
     static const char option[] = ",user_id=";
@@ -62,7 +63,7 @@ static int output_is_mounted(dev_t device)
     size_t size     = 0;
     unsigned user   = 0;
 
-    snprintf(number, sizeof(number), " %u:%u ", major(device), minor(device));
+    snprintf(number, sizeof(number), " %u:%u /", major(device), minor(device));
     while ((mounts != NULL) && (by == NULL) &&
            (getline(&line, &size, mounts) > 0)) {
         by   = (strstr(line, number) == NULL) ? NULL :

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fuse_link.py FOLDER|FILE UID PATH: root mounts there, as fusermount does for a user, what that
 user serves, all of it root's, as he says: names are links to PATH, but for "up", a link to PATH's
-folder, files (NAME.so), and FOLDERS; over FILE a file."""
+folder, files (NAME.so), and FOLDERS; over FILE a file. Its source is called by the number of the
+file system that is there, as a user may call it."""
 
 import ctypes
 import os
@@ -15,8 +16,10 @@ folder, uid, path = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
 fd = os.open('/dev/fuse', os.O_RDWR)
 root = FILE if os.path.isfile(folder) else 1
 mode = 100000 if root == FILE else 40000
+device = os.stat(folder).st_dev
+source = f'{os.major(device)}:{os.minor(device)}'.encode()
 options = f'fd={fd},rootmode={mode},user_id={uid},group_id={uid},allow_other'
-if ctypes.CDLL(None).mount(b'fuse_link', folder.encode(), b'fuse', 6, options.encode()):
+if ctypes.CDLL(None).mount(source, folder.encode(), b'fuse', 6, options.encode()):
     sys.exit('fuse_link: cannot mount')
 os.setgid(uid)
 os.setuid(uid)
