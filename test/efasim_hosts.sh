@@ -63,9 +63,7 @@ user_nodes() {
 user_namespaces() {
     local out=$CHECK_LOG.out refuse
     user_home
-    need cc
-    cc -shared -fPIC -o "$USER_HOME/lib/refuse_ns.so" \
-        "$TEST_DIR/apps/refuse_ns.c" || fail "cc: status $?"
+    preload refuse_ns
     if "${AS_USER[@]}" unshare -Ui true 2>/dev/null; then
         user_nodes "$out"
         ! grep 'IPC namespace of its own' "$out" || fail "no namespace"
@@ -136,8 +134,6 @@ planted_fuse_inside() {
     fuse_mounted "$to" "$kept/file" || skip_here "no FUSE here"
     "$EFASIM" run --stat="$to/x" -- true
     [ "$(<"$kept/file")" = mine ] || fail "a link was followed"
-    "$EFASIM" run --stat="$1/all/stat" -- true
-    [ -e "$1/all/stat" ] || fail "all of the file system is taken for his"
     ! python3 -B "$top/contrib/examples/efa_top_prom.py" "$1/json" "$to/up/efa.prom" &&
         [ ! -e "$kept/efa.prom" ] || fail "efa_top_prom: a link was followed"
     for home in "$1/all" "$to"; do
@@ -153,9 +149,14 @@ planted_fuse_inside() {
     : >"$1/all/fifo"
     fuse_mounted "$1/all/fifo" none && planted_output fifo && kill -STOP $! &&
         planted_output fifo || fail "no file system on a file"
+    # nor when it is there for a moment; and no file beside it is taken for his
+    preload plant_link
+    : >"$1/all/plant"
+    PLANT_MOUNT=$1/all/fifo LD_PRELOAD=$1/lib/plant_link.so timeout -s KILL 10 \
+        "$EFASIM" run --trace "$1/all/plant" -- true
+    [ $? = 2 ] && "$EFASIM" run --trace "$1/all/plant" -- true || fail "the file beneath"
     out=$(timeout -s KILL 10 "$BUILD/bin/srd_info" --top --json="$1/all/fifo" 2>&1)
-    grep "it is no file" <<<"$out" || fail "--top: $out"
-    kill -CONT $!
+    kill -CONT $! && grep "it is no file" <<<"$out" || fail "--top: $out"
 }
 
 # planted_mount NAME AT: what is mounted there may say that it is root's.
@@ -333,7 +334,7 @@ planted_python() {
 planted_outputs() {
     local HIS=his kind kept own
     user_home
-    plant_link
+    preload plant_link
     kept=$USER_HOME/kept
     echo precious >"$kept"
     mkdir -m 777 "$USER_HOME/his" "$USER_HOME/all"
@@ -392,15 +393,14 @@ planted_unseen() {
         "$USER_HOME/bin/efasim" | grep ^node= || fail "nothing on standard output"
 }
 
-plant_link() {
+preload() {
     need cc
-    cc -shared -fPIC -o "$USER_HOME/lib/plant_link.so" \
-        "$TEST_DIR/apps/plant_link.c" -ldl || fail "cc: status $?"
+    cc -shared -fPIC -o "$USER_HOME/lib/$1.so" "$TEST_DIR/apps/$1.c" -ldl || fail "cc: status $?"
 }
 
 # A folder that is removed becomes a link to another.
 planted_while_removed() {
-    plant_link
+    preload plant_link
     mkdir -m 700 "$2" && mkdir "$2/plant" || fail "mkdir: status $?"
     PLANT=$CHECK_LOG.kept LD_PRELOAD=$USER_HOME/lib/plant_link.so "$EFASIM" \
         clean --fabric "$1"

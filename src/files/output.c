@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -51,38 +50,57 @@ int output_look(int dir, const char *name, struct statx *st)
                    STATX_BASIC_STATS, st) == 0;
 }
 
-/* Nonzero: another user has mounted it (FUSE), and says of owners what he
- * likes. The last word of a line is the file system's options; the word before
- * is his, too, and may be the number of any: behind its own a path follows. */
-static int output_is_mounted(dev_t device)
+/* The number of the mount that it is in; 0: unknown. */
+static unsigned output_mount_of(int fd)
+{
+    unsigned number = 0;
+    char path[40];
+    FILE *info;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    info = fopen(path, "re");
+    if (info != NULL) {
+        (void)!fscanf(info, "pos: %*d flags: %*o mnt_id: %u", &number);
+        fclose(info);
+    }
+    return number;
+}
+
+/* Nonzero: another user has mounted it (FUSE) in the folder `at`, and says of
+ * owners what he likes, or has unmounted it since. The last word of a line is
+ * the file system's options; other words may be his. */
+static int output_is_mounted(int fd, int at)
 {
     static const char option[] = ",user_id=";
     FILE *mounts    = fopen("/proc/self/mountinfo", "re");
-    char number[32], *line = NULL;
+    unsigned number = output_mount_of(fd), one;
+    int is_known    = number == output_mount_of(at);
+    char *line      = NULL;
     const char *by  = NULL;
     size_t size     = 0;
     unsigned user   = 0;
 
-    snprintf(number, sizeof(number), " %u:%u /", major(device), minor(device));
     while ((mounts != NULL) && (by == NULL) &&
            (getline(&line, &size, mounts) > 0)) {
-        by   = (strstr(line, number) == NULL) ? NULL :
-               strstr(strrchr(line, ' '), option);
-        user = (by == NULL) ? 0 : (unsigned)atol(by + strlen(option));
+        if ((sscanf(line, "%u", &one) == 1) && (one == number)) {
+            is_known = 1;
+            by       = strstr(strrchr(line, ' '), option);
+            user     = (by == NULL) ? 0 : (unsigned)atol(by + strlen(option));
+        }
     }
     free(line);
     if (mounts != NULL) {
         fclose(mounts);
     }
-    return (user != 0) && (user != geteuid());
+    return !is_known || ((user != 0) && (user != geteuid()));
 }
 
-/* Neither this user nor root, of what is in `folder`. In a user namespace
- * without root his files look like other users'. */
-static int output_is_other(uid_t user, const struct stat *folder)
+/* Neither this user nor root, of what is in `folder`, which is `at`. In a user
+ * namespace without root his files look like other users'. */
+static int output_is_other(uid_t user, int at, const struct stat *folder)
 {
     return (((user != 0) && (user != geteuid())) ||
-            output_is_mounted(folder->st_dev)) && !output_is_roots(folder);
+            output_is_mounted(at, at)) && !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
@@ -118,7 +136,7 @@ static int output_step(int *at_p, const char *part, char *way, const char *rest)
             *at_p = next;
             next  = kept;
             ret   = 1;
-        } else if (output_is_other(st.st_uid, &folder)) {
+        } else if (output_is_other(st.st_uid, kept, &folder)) {
             errno = EPERM;
         } else if (output_expand(next, way, rest) == 0) {
             if (*way == '/') {
@@ -225,45 +243,52 @@ static int output_is_shared(int at, const struct stat *folder)
            ((folder->st_mode & S_IWGRP) && ((folder->st_gid != getegid()) ||
                                             (folder->st_uid != geteuid()) ||
                                             output_has_list(at))) ||
-           output_is_other(folder->st_uid, folder);
+           output_is_other(folder->st_uid, at, folder);
 }
 
-/* A file of this user, or of him whose alone the folder is; another name of it
- * elsewhere would be a link, and one that is mounted there may lie. */
-static int output_is_own(int fd, const struct stat *folder)
+/* A file of this user, or of him whose alone the folder `at` is; another name
+ * of it elsewhere would be a link, and one that is mounted there may lie, or
+ * never answer. 0 with errno: it is none. */
+static int output_is_own(int fd, int at, const struct stat *folder)
 {
-    struct stat file;
+    struct stat file = { 0 };
+    int ret;
 
-    return (fstat(fd, &file) == 0) && S_ISREG(file.st_mode) &&
-           (file.st_nlink == 1) && !output_is_mounted(file.st_dev) &&
-           ((file.st_uid == geteuid()) ||
-            (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
-             (file.st_uid == folder->st_uid)));
+    ret = !output_is_mounted(fd, at) && (fstat(fd, &file) == 0) &&
+          S_ISREG(file.st_mode) && (file.st_nlink == 1) &&
+          ((file.st_uid == geteuid()) ||
+           (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
+            (file.st_uid == folder->st_uid)));
+    errno = S_ISDIR(file.st_mode) ? EISDIR : EPERM;
+    return ret;
 }
 
+/* The file of that name is held, looked at, and then opened, whatever has the
+ * name by then; where nothing has, it is made. */
 static int output_shared_file(int at, const char *name, int flags,
                               const struct stat *folder)
 {
-    struct statx st;
-    int fd;
+    int fd = -1, place, made;
+    char path[32];
 
-    if (output_look(at, name, &st) &&
-        output_is_mounted(makedev(st.stx_dev_major, st.stx_dev_minor))) {
-        errno = EPERM;
-        return -1;
+    do {
+        place = openat(at, name, OUTPUT_PLACE | O_NOFOLLOW);
+        made  = (place < 0) && (errno == ENOENT);
+        place = made ? openat(at, name, flags | O_EXCL, 0666) : place;
+    } while (made && (place < 0) && (errno == EEXIST));
+    if ((place >= 0) && output_is_own(place, at, folder)) {
+        if (made) {
+            return place;
+        }
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+        fd = open(path, O_NONBLOCK | (flags & ~O_CREAT));
     }
-    fd = openat(at, name, O_NOFOLLOW | O_NONBLOCK | (flags & ~O_TRUNC), 0666);
-    if ((fd >= 0) && output_is_own(fd, folder) &&
-        (!(flags & O_TRUNC) || (ftruncate(fd, 0) == 0))) {
-        return fd;
+    made = errno;
+    if (place >= 0) {
+        close(place);
     }
-    if (fd >= 0) {
-        close(fd);
-        errno = EPERM;
-    } else if ((errno == ELOOP) || (errno == ENXIO)) {
-        errno = EPERM;
-    }
-    return -1;
+    errno = made;
+    return fd;
 }
 
 /* Opens what has the name in *at_p. 1: it is a link, `way` is what it says, and

@@ -2,8 +2,9 @@
 /*
  * Preloaded into a program that removes folders, or writes to a file in one:
  * when it has found that "plant" is one, and before it opens what is in there, a
- * symbolic link to $PLANT has the name: the work of another user, of number
- * 4242, who is quick.
+ * symbolic link to $PLANT has the name; or a file of the name that is opened is,
+ * for that moment, the one that is mounted at $PLANT_MOUNT: the work of another
+ * user, of number 4242, who is quick.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,12 +59,23 @@ int open(const char *path, int flags, ...)
 int openat(int folder, const char *path, int flags, ...)
 {
     int (*next)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+    const char *mounted = getenv("PLANT_MOUNT");
+    char name[300];
     va_list ap;
     int mode, ret;
 
     va_start(ap, flags);
     mode = (flags & O_CREAT) ? va_arg(ap, int) : 0;
     va_end(ap);
+    if ((mounted != NULL) && !strcmp(path, "plant")) {
+        snprintf(name, sizeof(name), "/proc/self/fd/%d/%s", folder, path);
+        if (mount(mounted, name, NULL, MS_BIND, NULL) != 0) {
+            abort();
+        }
+        ret = next(folder, path, flags, mode);
+        (void)umount2(name, MNT_DETACH);
+        return ret;
+    }
     ret = next(folder, path, flags, mode);
     if ((ret >= 0) && (flags & O_PATH)) {
         plant(folder, path);
