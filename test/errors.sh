@@ -217,6 +217,8 @@ time.sleep(60)" &
         'UCX_TLS=srd efasim run --' errors_on -- UCX_TLS=srd "$SRDRUN" true
     error 'efasim run --stat=/dev/full -- ./program' 'stat=/dev/full' 'No space left' \
         'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
+    error 'efasim run --trace /dev/full -- ibv_devinfo' '--trace' 'No space left' 'make room' \
+        errors_on --trace /dev/full -- ibv_devinfo
     error "efasim run --fabric '' -- true" '--fabric=' 'allowed' 'letters' \
         "$EFASIM" run --fabric '' -- true
     error "efasim run -- ''" 'program' 'name is empty' 'may be unset' errors_on -- ''

@@ -314,12 +314,18 @@ static void env_event(void *arg, struct sim_cq *cq)
     env->event(cq);
 }
 
-/* The program matters more than a full disk, or nobody to tell. */
-static void env_write(int fd, const char *bytes, size_t length)
+/* The program matters more than a full disk, or nobody to tell. 0, or an errno
+ * value. */
+static int env_write(int fd, const char *bytes, size_t length)
 {
-    fd = fabric_process_fd(fd);
-    (void)!write(fd, bytes, length);
+    ssize_t done;
+    int err;
+
+    fd   = fabric_process_fd(fd);
+    done = write(fd, bytes, length);
+    err  = (done == (ssize_t)length) ? 0 : (done < 0) ? errno : ENOSPC;
     fabric_process_fd_end(fd);
+    return err;
 }
 
 static void env_log(void *env, const char *line)
@@ -334,7 +340,7 @@ static void env_log(void *env, const char *line)
         length          = sizeof(buf) - 1;
         buf[length - 1] = '\n';
     }
-    env_write(STDERR_FILENO, buf, length);
+    (void)env_write(STDERR_FILENO, buf, length);
 }
 
 /* One write() per line: the lines of several processes do not mix. */
@@ -344,7 +350,7 @@ static void env_trace(void *arg, const char *line)
     uint64_t now           = env_now(arg) - env->fabric->dir->epoch;
     unsigned nic           = env->fabric->nic;
     char buf[320];
-    int length;
+    int length, err;
 
     length = snprintf(buf, sizeof(buf), "%llu.%06llu pid=%d node=%u device=%s "
                       "%s\n", (unsigned long long)(now / 1000000000),
@@ -352,7 +358,13 @@ static void env_trace(void *arg, const char *line)
                       fabric_process_self(), dir_nic_host(nic),
                       fabric_sysfs_nic_name(env->fabric, nic), line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
-    env_write(env->trace_fd, buf, length);
+    err    = env_write(env->trace_fd, buf, length);
+    if ((err != 0) && !env->is_cut) {
+        env->is_cut = 1;
+        snprintf(buf, sizeof(buf), "--trace: not all could be written (%s): "
+                 "make room, or name another file", strerror(err));
+        env_log(env, buf);
+    }
 }
 
 static void env_fatal(void *arg, enum sim_fatal what)

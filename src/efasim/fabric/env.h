@@ -15,6 +15,7 @@ struct fabric_env {
     void (*event)(struct sim_cq *cq);
     void (*removed)(struct fabric_env *env);
     int      trace_fd;   /* open for appending, if the device traces */
+    int      is_cut;     /* the trace, in which not all could be written */
     uint64_t virtual_ns; /* the time, if it is not the clock's; 0: it is */
     struct {
         uint32_t owner;
