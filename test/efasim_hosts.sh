@@ -159,14 +159,14 @@ planted_fuse_inside() {
     kill -CONT $! && grep "it is no file" <<<"$out" || fail "--top: $out"
 }
 
-# planted_mount NAME AT: what is mounted there may say that it is root's.
+# planted_mount NAME AT REFUSED: what is mounted there may say that it is root's.
 planted_mount() {
     local out
     unshare -m true 2>/dev/null || return 0
     # shellcheck disable=SC2016 # for the shell in there
-    out=$(unshare -m sh -c 'mkdir "$2" && mount -t tmpfs -o mode=700 none "$2" &&
-        "$0" run --fabric "$1" -- true' "$EFASIM" "$1" "$2" 2>&1) &&
-        fail "a mount is believed: $out"
+    out=$(REFUSE=$3 LD_PRELOAD=$USER_HOME/lib/refuse_ns.so unshare -m sh -c 'mkdir "$2" &&
+        mount -t tmpfs -o mode=700 none "$2" && "$0" run --fabric "$1" -- true' "$EFASIM" \
+        "$1" "$2" 2>&1) && fail "a mount is believed: $out"
     grep "^efasim: $2 is a mount, perhaps of another user" <<<"$out" || fail "a mount: $out"
     rmdir "$2"
 }
@@ -191,7 +191,7 @@ planted() {
     chown 0 "$at" && chmod 777 "$at" # as root's was when others could write there
     planted_refused "an open folder" "$name" "$at is a folder of user 0 with mode 0777: "
     rm "$at/node0" && rmdir "$at"
-    planted_mount "$name" "$at"
+    preload refuse_ns && planted_mount "$name" "$at" no && planted_mount "$name" "$at" statx
     planted_live "$name" "$at"
     planted_while_removed "$name" "$at"
 }

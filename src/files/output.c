@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -45,9 +46,21 @@ static int output_is_roots(const struct stat *folder)
 
 int output_look(int dir, const char *name, struct statx *st)
 {
-    return syscall(SYS_statx, dir, name,
-                   AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
-                   STATX_BASIC_STATS, st) == 0;
+    struct stat asked;
+
+    if (syscall(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+                STATX_BASIC_STATS, st) == 0) {
+        return 1;
+    }
+    if (((errno != ENOSYS) && (errno != EPERM)) ||
+        (fstatat(dir, name, &asked, AT_SYMLINK_NOFOLLOW) != 0)) {
+        return 0;
+    }
+    st->stx_mode      = asked.st_mode;
+    st->stx_uid       = asked.st_uid;
+    st->stx_dev_major = major(asked.st_dev);
+    st->stx_dev_minor = minor(asked.st_dev);
+    return 1;
 }
 
 /* The number of the mount that it is in; 0: unknown. */

@@ -21,7 +21,8 @@ struct statx; /* <linux/stat.h> */
 int output_folder(const char *path, const char **name_p);
 
 /* Looks at a name, which may be a link, and asks no file system: another user's
- * (FUSE) may never answer. Nonzero: it is there. */
+ * (FUSE) may never answer. (It does where Linux before 4.11, or seccomp, leaves
+ * nothing else.) Nonzero: it is there; *st has its mode, user and device. */
 int output_look(int dir, const char *name, struct statx *st);
 
 /* Removes a file; nothing else, and none that a link leads to. */
