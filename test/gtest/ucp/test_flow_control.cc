@@ -23,7 +23,6 @@ using vfs_test::number;
 namespace {
 
 const uint64_t WINDOW = FLOW_WINDOW_MAX; /* UCX_SRD_WINDOW */
-const uint64_t IDLE   = 1;  /* FLOW_IDLE_WINDOW: of a calm flow this counts */
 
 double from_env(const char *name, double otherwise)
 {
@@ -347,9 +346,8 @@ TEST_F(SevenToOne, small_queue_equal_shares)
     }
 
     /* Which of them came first had the queue for itself, perhaps, and a whole
-     * window: what it leaves unused is taken back (hand.c). */
-    until([&] { return number(to_.path, "granted") <= COUNT * IDLE; },
-          "recall");
+     * window, which it keeps until others want more (hand.c). */
+    until([&] { return number(to_.path, "granted") <= WINDOW; }, "recall");
     for (unsigned i = 0; i < COUNT; ++i) {
         flush(*from_[i].entity);
     }
