@@ -113,8 +113,8 @@ static void flow_hand_count_use(flow_core_t *core)
     core->active_used = 0;
 }
 
-/* Visit the next flows. All of a thousand at each tick would cost their messages
- * more than their limits do. */
+/* Visit the next flows. All of a thousand at each tick would cost their
+ * messages more than their limits do. */
 static void flow_hand_move(flow_core_t *core)
 {
     unsigned looks = core->rx_count / 2;

@@ -63,6 +63,32 @@ TEST_F(flow_look_test, wait__a_limit_until_it_comes)
     EXPECT_EQ(count, told.oldest);
 }
 
+TEST_F(flow_look_test, wait__the_answer_to_a_hello)
+{
+    Node        c(3);
+    flow_tx_t  *ac = a.open(c);
+
+    while (a.send(ac, "early")) {
+    }
+    EXPECT_EQ(FLOW_LOOK_HELLO, look(a, ac).wait);
+}
+
+TEST_F(flow_look_test, wait__receiver_not_ready)
+{
+    ASSERT_TRUE(a.send(ab, "refused"));
+    a.complete(a.out.back(), FLOW_SEND_RNR);
+    a.out.clear();
+    EXPECT_FALSE(a.send(ab, "behind it"));
+    EXPECT_EQ(FLOW_LOOK_RNR, look(a, ab).wait);
+    EXPECT_EQ(0u, look(a, ab).oldest);
+}
+
+TEST_F(flow_look_test, wait__nothing_any_more)
+{
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
+    EXPECT_EQ(FLOW_LOOK_FAILED, look(a, ab).wait);
+}
+
 /* UD: what is next was acknowledged, and waits to be handed up. */
 TEST(flow_look_ud, depth__of_the_next)
 {

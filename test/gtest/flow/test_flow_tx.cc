@@ -107,6 +107,13 @@ TEST(flow_core, init__parameters)
     EXPECT_FALSE(valid([](flow_params_t *p) { p->tries = 256; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 0; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->grant = 65; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->first_window = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->first_window = 65; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->key[0] = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->key[1] = 0; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->lap = 1; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->lap = 2 * FLOW_LAP; }));
+    EXPECT_FALSE(valid([](flow_params_t *p) { p->lap = 3; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 0; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->init_window = 17; }));
     EXPECT_FALSE(valid([](flow_params_t *p) { p->self.incarnation = 0; }));
@@ -123,6 +130,44 @@ TEST(flow_core, init__parameters)
     params.self.incarnation = 1;
     EXPECT_EQ(nullptr, flow_core_init(mem, sizeof(mem) - 1, &params));
     EXPECT_EQ(nullptr, flow_core_init(mem + 8, sizeof(mem), &params));
+}
+
+/* For a flush that also has to know that the peer lives. */
+TEST(flow_tx, is_answered__messages_and_the_ping)
+{
+    Node a(1), b(2);
+    auto [ab, ba] = connect(a, b);
+
+    ASSERT_TRUE(a.send(ab, "x"));
+    EXPECT_TRUE(flow_tx_is_answered(ab, 0));
+    EXPECT_FALSE(flow_tx_is_answered(ab, 1));
+    flow_tx_ping(a.core, ab); /* the message's completion will tell */
+    EXPECT_FALSE(flow_ctl_pending(a.core));
+    settle(a, b);
+    EXPECT_TRUE(flow_tx_is_answered(ab, 1));
+    flow_tx_ping(a.core, ab);
+    EXPECT_FALSE(flow_tx_is_answered(ab, 1)) << "it is due";
+    a.pull_control();
+    EXPECT_FALSE(flow_tx_is_answered(ab, 1)) << "it is out";
+    settle(a, b);
+    EXPECT_TRUE(flow_tx_is_answered(ab, 1));
+    flow_tx_fail(b.core, ba, FLOW_SEND_ERROR);
+    settle(a, b);
+    flow_tx_ping(b.core, ba);
+    EXPECT_FALSE(flow_ctl_pending(b.core)) << "nobody wants to know";
+}
+
+/* UD: a check has fewer time-outs left than a flow usually has. */
+TEST(flow_tx, check__soon_lost)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab = connect(a, b).first;
+
+    flow_tx_check(a.core, ab);
+    EXPECT_FALSE(flow_tx_is_answered(ab, 0));
+    EXPECT_EQ(a.core->params.tries - FLOW_CHECK_TRIES, ab->linked);
+    flow_tx_check(a.core, ab); /* it goes on */
+    EXPECT_EQ(a.core->params.tries - FLOW_CHECK_TRIES, ab->linked);
 }
 
 TEST(flow_ctl, done__each_status)
