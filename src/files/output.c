@@ -281,7 +281,7 @@ static int output_is_own(int fd, int at, const struct stat *folder)
 static int output_shared_file(int at, const char *name, int flags,
                               const struct stat *folder)
 {
-    int fd = -1, place, made;
+    int fd = -1, place, made, err;
     char path[32];
 
     do {
@@ -296,11 +296,11 @@ static int output_shared_file(int at, const char *name, int flags,
         snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
         fd = open(path, O_NONBLOCK | (flags & ~O_CREAT));
     }
-    made = errno;
+    err = errno;
     if (place >= 0) {
         close(place);
     }
-    errno = made;
+    errno = err;
     return fd;
 }
 
