@@ -303,4 +303,18 @@ TEST(flow_bounds, starved__ends_in_line)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* An endpoint number that no flow of ours can have. */
+TEST(flow_bounds, limit__endpoint_out_of_range)
+{
+    Node a(1), b(2);
+
+    connect(a, b);
+    for (uint32_t ep : {(uint32_t)FLOW_INDEX_MAX, FLOW_INDEX_MAX - 1u}) {
+        EXPECT_EQ(FLOW_RX_DROP,
+                  a.receive(encode(message(FLOW_CTL_LIMIT, b, a, ep)),
+                            src_of(b)));
+        EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    }
+}
+
 } /* namespace */

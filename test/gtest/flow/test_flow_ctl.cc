@@ -172,3 +172,19 @@ TEST(flow_rma, refused)
     EXPECT_TRUE(a.send(tx, "messages go on"));
 }
 
+/* A flow that failed asks for nothing. */
+TEST(flow_rma, wished_when_the_flow_has_failed)
+{
+    Node a(1), b(2);
+    b.rma_peers   = false;
+    flow_tx_t *tx = a.open(b);
+
+    settle(a, b);
+    flow_tx_fail(a.core, tx, FLOW_SEND_GIVEN_UP);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, tx));
+    EXPECT_TRUE(take(a).empty());
+    flow_tx_close(a.core, tx);
+    settle(a, b);
+    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_EQ(0u, a.counters().tx_flows + b.counters().rx_flows);
+}

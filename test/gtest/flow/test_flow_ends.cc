@@ -174,3 +174,66 @@ TEST(flow_ends, tombstone__is_not_reachable)
     EXPECT_EQ(peer, flow_peer_find(a.core, b.addr.incarnation));
     EXPECT_FALSE(flow_peer_reachable(peer));
 }
+
+TEST(flow_ends, rma__failed_after_it_was_ready)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+
+    EXPECT_TRUE(flow_tx_rma_ready(a.core, ab));
+    flow_tx_fail(a.core, ab, FLOW_SEND_ERROR);
+    EXPECT_FALSE(flow_tx_rma_ready(a.core, ab));
+    EXPECT_FALSE(flow_tx_rma_refused(ab));
+    EXPECT_FALSE(ab->flags & FLOW_TXF_RMA) << "there is nothing to ask for";
+}
+
+TEST(flow_ends, rma__peer_dead_before_it_was_asked)
+{
+    Node a(1), b(2);
+
+    b.rma_peers   = false;
+    flow_tx_t *tx = a.open(b);
+    settle(a, b);
+    flow_tx_rma_ready(a.core, tx);
+    EXPECT_EQ(FLOW_RX_CONTROL, b.receive(take(a).at(0)));
+    flow_peer_t *peer = flow_peer_find(b.core, a.addr.incarnation);
+    flow_peer_dead(b.core, peer);
+    b.pull_events();
+    EXPECT_EQ(0u, b.count(FLOW_EVENT_PEER_WANTS_RMA));
+    EXPECT_STREQ(nullptr, b.check());
+}
+
+/* Lost are flows of ours, so with none, or with none any more, nothing is. */
+TEST(flow_ends, peer__lost_without_a_flow)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = a.open(b);
+
+    settle(a, b);
+    flow_peer_lost(b.core, flow_peer_find(b.core, a.addr.incarnation));
+    ASSERT_TRUE(a.send(ab, "x"));
+    settle(a, b);
+    EXPECT_EQ(1u, b.got.size());
+    EXPECT_EQ(FLOW_TX_OPEN, ab->state);
+    flow_peer_t *peer = flow_tx_peer(a.core, ab);
+    flow_peer_dead(a.core, peer);
+    flow_peer_lost(a.core, peer);
+    a.pull_events();
+    EXPECT_EQ(1u, a.count(FLOW_EVENT_TX_FAILED));
+    EXPECT_EQ(FLOW_END_DEAD, a.events.back().why);
+    EXPECT_STREQ(nullptr, a.check());
+}
+
+/* UD: confirmations nobody asked for, and what a failed flow leaves unsaid. */
+TEST(flow_ends, parted__without_a_goodbye)
+{
+    Node a(1, ud), b(2, ud);
+    flow_tx_t *ab = connect(a, b).first;
+
+    EXPECT_EQ(FLOW_RX_DROP, a.receive(encode(message(FLOW_CTL_PARTED, b, a,
+                                                     ab->ep)), src_of(b)));
+    EXPECT_EQ(FLOW_DROP_STALE, a.last.reason);
+    EXPECT_TRUE(a.send(ab, "goes on"));
+    settle(a, b);
+    EXPECT_EQ(1u, a.acked);
+}

@@ -118,6 +118,7 @@ TEST_F(flow_hand, recall__worth_its_cost)
     rounds(3 * FLOW_RECALL_ROUNDS);
     EXPECT_FALSE(active(0));
     EXPECT_EQ(FLOW_IDLE_WINDOW, left(0));
+    flow_grant_recall(b.core, rxs[0]); /* of what there is not */
     EXPECT_EQ(before + 1, b.counters().recalls);
     before = b.counters().recalls;
     for (int i = 0; i < 2 * FLOW_RECALL_EVERY; ++i) {

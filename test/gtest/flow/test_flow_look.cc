@@ -89,6 +89,19 @@ TEST_F(flow_look_test, wait__nothing_any_more)
     EXPECT_EQ(FLOW_LOOK_FAILED, look(a, ab).wait);
 }
 
+/* The receiver consumed them; their completions are still to come. */
+TEST_F(flow_look_test, wait__completions)
+{
+    fill();
+    for (const Packet &packet : a.out) {
+        b.receive(packet);
+    }
+    b.progress();
+    pass_on(b, a);
+    EXPECT_FALSE(a.send(ab, "one more"));
+    EXPECT_EQ(FLOW_LOOK_SENT, look(a, ab).wait);
+}
+
 /* UD: what is next was acknowledged, and waits to be handed up. */
 TEST(flow_look_ud, depth__of_the_next)
 {

@@ -70,6 +70,31 @@ TEST_P(flow_reborn_guess, ud__a_guessed_token_proves_nothing)
     EXPECT_STREQ(nullptr, b.check());
 }
 
+/* Handles are made all the time: the older ones come of age all the same. */
+TEST(flow_young, received__beside_newcomers)
+{
+    Node b(2);
+    std::vector<std::unique_ptr<Node>> peers;
+    uint32_t taken = 0;
+
+    flow_peer_age(b.core, 0, 10);
+    for (unsigned i = 0; i < 20; ++i) {
+        peers.emplace_back(new Node(10 + i));
+        peers.back()->open(b);
+        peers.back()->progress();
+        flow_peer_age(b.core, taken, taken + 10);
+        b.receive(peers.back()->out.front());
+        b.progress();
+        taken += 5;
+        unsigned young = 0;
+        for (uint32_t peer = 1; peer < b.core->peer_count; ++peer) {
+            young += flow_core_peer(b.core, peer)->young != 0;
+        }
+        EXPECT_LE(young, 6u);
+        EXPECT_GE(young, 1u);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(handle, flow_reborn_guess, testing::Bool(),
                          [](const testing::TestParamInfo<bool> &info) {
                              return info.param ? "kept" : "not_kept";

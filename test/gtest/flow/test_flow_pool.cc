@@ -281,3 +281,15 @@ TEST(flow_pool, full__of_peers)
     flow_core_counters(bare.core, &counters);
     EXPECT_EQ(1u, counters.failed_flows);
 }
+
+TEST(flow_pool, hold__no_memory)
+{
+    Bare bare(RX | PEER | HASH);
+
+    EXPECT_EQ(FLOW_RX_NO_MEMORY, bare.receive(data(7, 1, 1)));
+    bare.give(RING);
+    EXPECT_EQ(FLOW_RX_HOLD, bare.receive(data(7, 1, 1)));
+    EXPECT_EQ(FLOW_RX_DELIVER, bare.receive(data(7, 1, 0)));
+    EXPECT_TRUE(bare.out.more);
+    EXPECT_EQ(&bare, flow_rx_next(bare.core, bare.out.token));
+}

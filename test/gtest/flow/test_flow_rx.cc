@@ -191,6 +191,40 @@ TEST_P(flow_rx_wrap, next__flow_gone)
     EXPECT_EQ(FLOW_RX_DROP, b.receive(p[0]));
 }
 
+/* Nor is a packet at the limit held, were others held already. */
+TEST_P(flow_rx_wrap, accept__early_at_the_limit_fails_the_flow)
+{
+    std::vector<Packet> p = packets(4);
+    uint64_t word         = flow_wire_load64(p[3].bytes.data());
+
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    EXPECT_EQ(FLOW_RX_HOLD, b.receive(p[2]));
+    word &= ~(0xffffull << FLOW_WIRE_PSN_SHIFT);
+    word |= (uint64_t)ab->limit << FLOW_WIRE_PSN_SHIFT;
+    flow_wire_store64(p[3].bytes.data(), word);
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(p[3]));
+    EXPECT_EQ(FLOW_DROP_BEYOND, b.last.reason);
+    EXPECT_EQ(1u, b.counters().overflows);
+}
+
+TEST_P(flow_rx_wrap, goodbye__impossible_number)
+{
+    std::vector<Packet> p = packets(2);
+    Packet bye            = p[0];
+
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[0]));
+    bye.bytes.resize(8);
+    bye.bytes[0] = FLOW_WIRE_CTL | FLOW_CTL_GOODBYE;
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* in the past */
+    EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
+    flow_wire_store64(bye.bytes.data(),
+                      flow_wire_load64(bye.bytes.data()) +
+                              (200 * FLOW_WIRE_PSN_ONE));
+    EXPECT_EQ(FLOW_RX_DROP, b.receive(bye));        /* beyond the limit */
+    EXPECT_EQ(FLOW_DROP_FIELD, b.last.reason);
+    EXPECT_EQ(FLOW_RX_DELIVER, b.receive(p[1]));
+}
+
 INSTANTIATE_TEST_SUITE_P(psn, flow_rx_wrap,
                          testing::Values(0u, 0xffc5u, 0xfffeu, 0xffffu,
                                          0x7ff0u));

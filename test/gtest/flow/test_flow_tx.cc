@@ -130,6 +130,7 @@ TEST(flow_core, init__parameters)
     params.self.incarnation = 1;
     EXPECT_EQ(nullptr, flow_core_init(mem, sizeof(mem) - 1, &params));
     EXPECT_EQ(nullptr, flow_core_init(mem + 8, sizeof(mem), &params));
+    EXPECT_EQ(nullptr, flow_core_init_zeroed(mem + 8, sizeof(mem), &params));
 }
 
 /* For a flush that also has to know that the peer lives. */
@@ -161,8 +162,11 @@ TEST(flow_tx, is_answered__messages_and_the_ping)
 TEST(flow_tx, check__soon_lost)
 {
     Node a(1, ud), b(2, ud);
-    flow_tx_t *ab = connect(a, b).first;
+    flow_tx_t *ab = a.open(b);
 
+    flow_tx_check(a.core, ab); /* the hello tells */
+    EXPECT_EQ(0, ab->linked);
+    settle(a, b);
     flow_tx_check(a.core, ab);
     EXPECT_FALSE(flow_tx_is_answered(ab, 0));
     EXPECT_EQ(a.core->params.tries - FLOW_CHECK_TRIES, ab->linked);
@@ -247,4 +251,21 @@ TEST(flow_tx_is_fresh, until_something_got_through)
     flow_tx_t *answered = a.open(b);
     settle(a, b);
     EXPECT_FALSE(flow_tx_is_fresh(a.core, answered));
+}
+
+TEST(flow_tx, pass_one__not_beyond_the_window)
+{
+    Node a(1), b(2);
+    flow_tx_t *ab = connect(a, b).first;
+    unsigned sent = 0;
+
+    while (a.send(ab, "x")) {
+        ++sent;
+    }
+    flow_tx_pause(ab, FLOW_PAUSE_PENDING);
+    flow_tx_pass_one(a.core, ab);
+    EXPECT_FALSE(a.send(ab, "no"));
+    flow_tx_resume(a.core, ab, FLOW_PAUSE_PENDING);
+    settle(a, b);
+    EXPECT_EQ(sent, b.got.size());
 }
