@@ -5,7 +5,7 @@
  * Credits follow traffic. A flow is active or calm. Credits of an active flow
  * are counted in full against the receive buffers, and active flows share those
  * alike. A calm one, which sends a little or nothing, holds up to
- * FLOW_CALM_WINDOW credits, or half as many again while it keeps on sending.
+ * FLOW_CALM_WINDOW credits, or FLOW_CALM_EARNED while it keeps on sending.
  * They are hardly counted: of a thousand calm flows few send at any moment. And
  * they last for many packets, so that a flow which trickles costs no rate and
  * few limits. Where all flows could have a full window, all are active.
@@ -176,7 +176,7 @@ static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx,
         (core->lent * 2 <= flow_grant_room_calm(core, capacity))) {
         /* one that wakes wants few; who sends on gets by with fewer limits */
         return flow_grant_calm_most(core, (rx->flags & FLOW_RXF_EARNED) ?
-                                                  FLOW_CALM_WINDOW * 3 / 2 :
+                                                  FLOW_CALM_EARNED :
                                                   FLOW_CALM_WINDOW);
     }
     return (flow_grant_credits_left(rx) == 0) ?

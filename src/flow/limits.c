@@ -53,8 +53,9 @@ FLOW_LIMIT(FLOW_WAKE_WINDOW <= FLOW_WINDOW_MAX,
            "FLOW_WAKE_WINDOW: within a window");
 FLOW_LIMIT((FLOW_IDLE_WINDOW >= 1) && (FLOW_IDLE_WINDOW <= FLOW_WAKE_WINDOW),
            "FLOW_IDLE_WINDOW: one credit at least, no more than a wake gets");
-FLOW_LIMIT(FLOW_CALM_WINDOW < FLOW_SCARCE_WINDOW,
-           "FLOW_CALM_WINDOW: a small part of a window");
+FLOW_LIMIT((FLOW_CALM_WINDOW < FLOW_CALM_EARNED) &&
+                   (FLOW_CALM_EARNED < FLOW_SCARCE_WINDOW),
+           "FLOW_CALM_WINDOW, FLOW_CALM_EARNED: a small part of a window");
 FLOW_LIMIT(FLOW_CALM_LOW * 4 < FLOW_CALM_WINDOW,
            "FLOW_CALM_LOW: a small part of what a calm flow holds");
 FLOW_LIMIT(FLOW_RECALL_EVERY <= 128,

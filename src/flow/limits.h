@@ -13,7 +13,9 @@ enum flow_limits {
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
     FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
     FLOW_CALM_WINDOW      = 7 * FLOW_WINDOW_MAX / 16, /* of a flow that sends a
-                                   little; it gets more when it has ...       */
+                                   little, ...                                */
+    FLOW_CALM_EARNED      = 3 * FLOW_CALM_WINDOW / 2, /* ... and of one that
+                                   keeps doing so; it gets more when it has   */
     FLOW_CALM_LOW         = FLOW_WINDOW_MAX / 16, /* ... so many left, and uses
                                    so many more than that between two visits
                                    of the hand if it is calm no more          */

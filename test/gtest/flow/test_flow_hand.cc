@@ -16,7 +16,7 @@ class flow_hand : public testing::Test {
 protected:
     enum {
         PEERS    = 20,
-        CALM_USE = FLOW_CALM_WINDOW * 3 / 2 + FLOW_CALM_LOW
+        CALM_USE = FLOW_CALM_EARNED + FLOW_CALM_LOW
     };
 
     flow_hand() :
