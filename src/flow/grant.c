@@ -537,6 +537,9 @@ void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx)
     rx->flags     |= FLOW_RXF_GRANTED | FLOW_RXF_EARNED;
     ++core->granted;
     rx->counted_low = (uint8_t)flow_rx_psn(rx);
+    if ((core->active != 0) && flow_grant_is_short(core)) {
+        flow_timer_tick(core); /* an active one may have fallen silent */
+    }
     if ((flow_rx_psn(rx) != core->params.first_psn) || /* as a stranger */
         (flow_grant_room(core, flow_grant_capacity(core)) >=
          (int64_t)core->params.grant * 2)) {

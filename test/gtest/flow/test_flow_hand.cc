@@ -261,3 +261,28 @@ TEST(flow_hand_many, visits__a_part_of_them)
     flow_hand_tick(b.core);
     EXPECT_EQ((unsigned)FLOW_HAND_LOOKS_MIN, b.core->hand);
 }
+
+/* The first of several has a whole window. What it leaves of it comes back once
+ * there are others, who have sent nothing yet. */
+TEST(flow_hand_few, first__gives_back_when_others_come)
+{
+    Node a(1), b(2, [](flow_params_t *p) {
+        p->rx_posted  = 240;
+        p->rx_reserve = 20;
+    });
+    flow_rx_t *first = rx_of(b, a, connect(a, b).first);
+
+    ASSERT_TRUE(first->flags & FLOW_RXF_ACTIVE);
+    for (int i = 0; i < 3; ++i) {
+        (void)a.open(b);
+        settle(a, b);
+    }
+    for (int i = 0; i < FLOW_QUIET_ROUNDS * FLOW_HAND_TICKS; ++i) {
+        b.now += b.core->params.rnr_min;
+        flow_timer_run(b.core, b.now);
+        settle(a, b);
+    }
+    EXPECT_FALSE(first->flags & FLOW_RXF_ACTIVE);
+    EXPECT_EQ(FLOW_IDLE_WINDOW,
+              flow_psn_diff(flow_rx_use(first), flow_rx_psn(first)));
+}
