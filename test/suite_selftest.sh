@@ -316,10 +316,11 @@ peers() {
     while [ "$1" != : ]; do knobs+=("$1"); shift; done
     shift
     OUT=$CHECK_LOG.out STATUS=0
+    rm -f "$OUT.listen" # of the peers before: it is looked at below
     "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --listen=$port >"$OUT.listen" 2>&1 &
     listener=$!
-    until grep -q '^waiting for' "$OUT.listen" || ! kill -0 $listener; do
+    until grep -qs '^waiting for' "$OUT.listen" || ! kill -0 $listener; do
         sleep 0.05
     done
     "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
