@@ -3,9 +3,10 @@
 #
 # Checks of srd_info --plan. Sourced by suite_selftest.sh.
 
-# plan_counts RANKS HOSTS: a job of MPI in which every rank talks to every other
-# takes what --plan says, as far as the device counts it: queue pairs, queues,
-# handles (none of the own host), bytes locked.
+# plan_counts RANKS HOSTS: a job of MPI in which every rank talks to every other, and
+# then all to one that asks for a message of each in turn, takes what --plan says, as
+# far as the device counts it: queue pairs, queues, handles (none of the own host),
+# bytes locked.
 plan_counts() {
     need mpirun python3 test/mpi_check
     local ranks=$1 hosts=$2 trace=$CHECK_LOG.trace root=()
@@ -15,7 +16,7 @@ plan_counts() {
         -np $((ranks * hosts)) --oversubscribe "${root[@]}" --mca pml ucx \
         --mca btl '^openib,ofi' --mca pml_ucx_tls any \
         --mca pml_ucx_devices any -x UCX_TLS=srd,sm,self "$SRDRUN" \
-        "$BUILD/test/mpi_check" all 64 || fail "mpirun: status $?"
+        "$BUILD/test/mpi_check" all,sleeper 64 || fail "mpirun: status $?"
     "$BUILD/bin/srd_info" --plan --ranks "$ranks" --hosts "$hosts" \
         --devices 1 >"$CHECK_LOG.plan"
     cat "$CHECK_LOG.plan"

@@ -220,17 +220,21 @@ static const struct {
 
 static int mode_wanted(const char *mode, unsigned i)
 {
-    return strcmp(mode, "all") ? !strcmp(mode, modes[i].name) :
-                                 modes[i].in_all;
+    size_t length = strcspn(mode, ",");
+
+    return ((length == strlen(modes[i].name)) &&
+            !strncmp(mode, modes[i].name, length)) ||
+           ((length == 3) && !strncmp(mode, "all", 3) && modes[i].in_all) ||
+           ((mode[length] == ',') && mode_wanted(mode + length + 1, i));
 }
 
 static void usage(void)
 {
     if (rank == 0) {
         fprintf(stderr, "usage: mpi_check [MODE] [MAX_BYTES] [SECONDS]\n"
-                "MODE: all (default), ring, alltoall, pt2pt, anysource, "
-                "allreduce, onesided, flood, sleeper; SECONDS per mode "
-                "until it counts as hung\n");
+                "MODE, or several with commas: all (default), ring, alltoall, "
+                "pt2pt, anysource, allreduce, onesided, flood, sleeper; "
+                "SECONDS per mode until it counts as hung\n");
     }
     MPI_Finalize();
     exit(2);

@@ -73,8 +73,10 @@ void check_sleeper(int len)
 {
     const char *until = getenv("SLEEPER_UNTIL");
     const int sleeper = ranks / 2;
+    int *seen         = calloc(ranks, sizeof(*seen)); /* of each rank */
     char buf[8];
-    int i, r;
+    MPI_Status status;
+    int i;
 
     (void)len;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -87,13 +89,13 @@ void check_sleeper(int len)
         while ((until != NULL) && (access(until, F_OK) != 0)) {
             sleep(1);
         }
-        for (r = 0; r < ranks; ++r) {
-            for (i = 0; (r != sleeper) && (i < SLEEPER_MESSAGES); ++i) {
-                MPI_Recv(buf, sizeof(buf), MPI_BYTE, r, 4, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-                msg_check(buf, sizeof(buf), r, i);
-            }
+        for (i = 0; i < SLEEPER_MESSAGES * (ranks - 1); ++i) {
+            MPI_Recv(buf, sizeof(buf), MPI_BYTE, MPI_ANY_SOURCE, 4,
+                     MPI_COMM_WORLD, &status);
+            msg_check(buf, sizeof(buf), status.MPI_SOURCE,
+                      seen[status.MPI_SOURCE]++);
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    free(seen);
 }
