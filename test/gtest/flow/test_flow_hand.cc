@@ -262,8 +262,8 @@ TEST(flow_hand_many, visits__a_part_of_them)
     EXPECT_EQ((unsigned)FLOW_HAND_LOOKS_MIN, b.core->hand);
 }
 
-/* The first of several has a whole window. What it leaves of it comes back once
- * there are others, who have sent nothing yet. */
+/* The first of several has a whole window. Its unused credits come back once
+ * there are others, which have sent nothing yet. */
 TEST(flow_hand_few, first__gives_back_when_others_come)
 {
     Node a(1), b(2, [](flow_params_t *p) {
