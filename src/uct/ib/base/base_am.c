@@ -31,6 +31,9 @@ static int base_am_ready_slow(base_iface_t *iface, base_ep_t *ep)
         return 1;
     }
     iface->dispatch.refused = (iface->serving == ep);
+    if (flow_tx_last_limit(ep->tx) != flow_tx_psn(ep->tx)) {
+        iface->todo |= BASE_TODO_DRAIN; /* it waits for completions alone */
+    }
     return 0;
 }
 
