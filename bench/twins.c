@@ -2,21 +2,23 @@
 /* UCP's operations in one process with two workers that talk over the device, so
  * that both ends are in a figure, and the emulated device with them.
  *
- * usage: efasim run -- srdrun twins [ROUNDS [blocks|peers]]   with UCX_TLS=srd; directly:
- *        efasim run --no-strict-batch -- ...            and UCX_EFA_DIRECT=y
+ * usage: efasim run -- srdrun twins [COUNT CASE... | ROUNDS blocks]  with UCX_TLS=srd;
+ *        directly: efasim run --no-strict-batch -- ...    and UCX_EFA_DIRECT=y
  *
- * Without arguments CPU time: it reads cases from standard input, a line each:
- * OPERATION:SIZE:WINDOW[:ENDPOINTS]. OPERATION: tag, am (a ping-pong where WINDOW is
- * 1), put (each waits for a flush then), get. Each message goes to one of the
- * endpoints, at random. It answers each case by a line: the case,
- * nanoseconds for one (the least of some parts of 8 milliseconds), how many in a
- * part; at the end by the bytes of all. It sleeps meanwhile: several of
- * it can be asked in turn.
+ * A case is OPERATION:SIZE:WINDOW[:ENDPOINTS[:ORDER]]. OPERATION: tag, am (a
+ * ping-pong where WINDOW is 1), rpc (a tag message that the other end answers by one),
+ * put (each waits for a flush where WINDOW is 1), get. ORDER is which endpoint is next,
+ * a row of TWINS_ORDERS.
  *
- * With ROUNDS what callgrind counts, phase by phase (bench/run/studies.py reads it),
- * and it prints of each its name and the number of operations. blocks: many
- * blocks, puts by a list and by calls, and gets, and nothing else (UCX 1.22 and
- * newer). */
+ * Without arguments CPU time: it reads cases from standard input, a line each, and
+ * answers each by a line: the case, nanoseconds for one (the least of eight parts), how
+ * many in a part; at the end by the bytes of all. It sleeps meanwhile, so that several
+ * can be asked in turn.
+ *
+ * With them what callgrind counts, phase by phase (bench/run/studies.py reads it), and
+ * it prints of each its name and the number of operations: an empty progress, a flush,
+ * and COUNT of each case; or of many blocks, puts by a list and by calls, and gets
+ * (UCX 1.22 and newer). */
 #define _GNU_SOURCE
 #include "twins.h"
 #include "clock.h"
@@ -32,10 +34,10 @@
 enum {
     TWINS_LARGEST = 4 << 20,
     TWINS_WINDOW  = 512,
-    TWINS_EPS     = 8192,
+    TWINS_FEW     = 8, /* busy endpoints; messages of a burst */
     TWINS_REGISTER = 32, /* operations until what they use is registered */
     TWINS_PLACES  = 8,
-    TWINS_PARTS   = 5,
+    TWINS_PARTS   = 8,
     TWINS_AM      = 1, /* of active messages */
     TWINS_TAG     = 5,
 
@@ -46,10 +48,10 @@ enum {
 };
 
 static ucp_context_h      context;
-static unsigned long      received, flushed; /* are complete */
+static unsigned long      received, aside; /* are complete */
 static unsigned long      arrived;           /* active messages */
 static unsigned long long payload;
-static const double       case_seconds = 0.008;
+static const double       part_seconds = 0.0008; /* at least */
 
 twin_t        twins[2];
 twins_case_t  now;
@@ -68,27 +70,27 @@ static unsigned twins_progress(void)
     return count + twin_progress(&twins[0]);
 }
 
-static void twin_worker(twin_t *twin)
+static void twin_worker(ucp_worker_h *worker)
 {
-    bench_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE,
-                                &twin->worker), "worker");
+    bench_check(ucp_open_worker(context, UCS_THREAD_MODE_SINGLE, worker),
+                "worker");
 }
 
 static void twins_workers(void)
 {
-    const char *direct    = getenv("UCX_EFA_DIRECT");
-    int         is_direct = (direct != NULL) && !strcmp(direct, "y");
-    twin_t      trial;
+    const char  *direct    = getenv("UCX_EFA_DIRECT");
+    int          is_direct = (direct != NULL) && !strcmp(direct, "y");
+    ucp_worker_h trial;
 
     if (is_direct) {
         twin_worker(&trial); /* for the trial that the direct path takes */
         bench_device_is_eager(1);
     }
-    twin_worker(&twins[0]);
-    twin_worker(&twins[1]);
+    twin_worker(&twins[0].worker);
+    twin_worker(&twins[1].worker);
     if (is_direct) {
         bench_device_is_eager(0);
-        ucp_worker_destroy(trial.worker);
+        ucp_worker_destroy(trial);
     }
 }
 
@@ -114,6 +116,7 @@ static void twin_ep(twin_t *from, twin_t *to, unsigned long i)
     ucp_ep_params_t params = {0};
     ucp_address_t  *address;
     size_t          length;
+    void           *packed;
 
     bench_check(ucp_worker_get_address(to->worker, &address, &length),
                 "address");
@@ -122,32 +125,41 @@ static void twin_ep(twin_t *from, twin_t *to, unsigned long i)
     bench_check(ucp_ep_create(from->worker, &params, &from->eps[i]),
                 "endpoint");
     ucp_worker_release_address(to->worker, address);
-}
-
-static void twin_connect(twin_t *from, twin_t *to)
-{
-    size_t length;
-    void  *packed;
-
-    from->eps = calloc(TWINS_EPS, sizeof(*from->eps));
-    if (from->eps == NULL) {
-        bench_check(UCS_ERR_NO_MEMORY, "endpoints");
-    }
-    twin_ep(from, to, 0);
     bench_check(ucp_rkey_pack(context, to->memh, &packed, &length), "pack");
-    bench_check(ucp_ep_rkey_unpack(from->eps[0], packed, &from->rkey),
+    bench_check(ucp_ep_rkey_unpack(from->eps[i], packed, &from->rkeys[i]),
                 "unpack");
     ucp_rkey_buffer_release(packed);
 }
 
-/* The next message's: the same order in each run. */
-static unsigned long twins_some_ep(void)
+/* As often to the first as to the next two, the next four, and each such group. */
+static unsigned long twins_grouped(unsigned long drawn)
 {
-    static uint64_t state = 1;
+    unsigned      groups = 64 - __builtin_clzl(now.endpoints);
+    unsigned long many   = 1ul << drawn % groups;
 
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (state >> 33) % now.endpoints;
+    return many - 1 + drawn / groups % many;
 }
+
+/* Orders: their names, and which endpoint the number-th message goes to, but for
+ * whole turns. Hot: nine of ten to two. */
+#define TWINS_ORDERS(_order) \
+    _order(random, drawn) \
+    _order(turn, number) \
+    _order(bursts, number / TWINS_FEW) \
+    _order(few, number % TWINS_FEW) \
+    _order(hot, (drawn % 10 != 0) ? drawn / 10 % 2 : drawn / 10) \
+    _order(zipf, twins_grouped(drawn))
+#define TWINS_ORDER_NEXT(_name, _next) \
+    static unsigned long twins_##_name(unsigned long number, \
+                                       unsigned long drawn) \
+    { \
+        return _next; \
+    }
+#define TWINS_ORDER_ROW(_name, _next) {#_name, twins_##_name},
+
+TWINS_ORDERS(TWINS_ORDER_NEXT)
+
+static const twins_order_t twins_orders[] = {TWINS_ORDERS(TWINS_ORDER_ROW)};
 
 void twins_started(void *request, unsigned long *complete)
 {
@@ -171,9 +183,10 @@ static void twins_sent(void *request, ucs_status_t status, void *arg)
     twins_ended(request, status, &sent);
 }
 
-static void twins_flushed(void *request, ucs_status_t status, void *arg)
+/* A flush, or the answer of a request. */
+static void twins_aside(void *request, ucs_status_t status, void *arg)
 {
-    twins_ended(request, status, &flushed);
+    twins_ended(request, status, &aside);
 }
 
 static void twins_received(void *request, ucs_status_t status,
@@ -226,54 +239,84 @@ static ucs_status_t twins_am(void *arg, const void *header,
     return UCS_INPROGRESS;
 }
 
-static void twins_post_receive(twin_t *to, size_t offset)
+static void twins_post_receive(twin_t *to, size_t offset,
+                               ucp_tag_recv_nbx_callback_t ended,
+                               unsigned long number)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-        .cb.recv      = twins_received
+        .cb.recv      = ended,
+        .user_data    = (void*)number
     };
 
     twins_started(ucp_tag_recv_nbx(to->worker, to->memory + offset, now.size,
                                    TWINS_TAG, UINT64_MAX, &param), &received);
 }
 
+/* A request is answered over the endpoint of its number. */
+static void twins_requested(void *request, ucs_status_t status,
+                            const ucp_tag_recv_info_t *info, void *arg)
+{
+    ucp_request_param_t param = twins_param;
+
+    bench_check(status, now.operation);
+    ucp_request_free(request);
+    param.cb.send = twins_aside;
+    twins_started(ucp_tag_send_nbx(twins[1].eps[(unsigned long)arg],
+                                   twins[1].memory, now.size, TWINS_TAG,
+                                   &param), &aside);
+}
+
 static int twins_is_message(void)
 {
-    return (now.operation[0] == 't') || (now.operation[0] == 'a');
+    return strchr("tar", now.operation[0]) != NULL;
 }
 
 static void twins_post_to(int side, unsigned long number)
 {
-    ucp_ep_h ep     = twins[side].eps[number];
-    size_t   offset = twins_offset(posted++);
-    twin_t  *from   = &twins[side], *to = &twins[!side];
-    char    *memory = from->memory + offset;
-    uint64_t remote = (uint64_t)to->memory + offset;
-    void    *request;
+    ucp_ep_h   ep     = twins[side].eps[number];
+    size_t     offset = twins_offset(posted++);
+    twin_t    *from   = &twins[side], *to = &twins[!side];
+    char      *memory = from->memory + offset;
+    uint64_t   remote = (uint64_t)to->memory + offset;
+    ucp_rkey_h rkey   = from->rkeys[number];
+    void      *request;
 
     bench_clock_passes(); /* here, and at the other end */
     bench_clock_passes();
-    if (now.operation[0] == 't') {
-        twins_post_receive(to, offset);
-        request = ucp_tag_send_nbx(ep, memory, now.size, TWINS_TAG,
-                                   &twins_param);
-    } else if (now.operation[0] == 'a') {
+    if (now.operation[0] == 'a') {
         request = ucp_am_send_nbx(ep, TWINS_AM, NULL, 0, memory, now.size,
                                   &twins_param);
     } else if (now.operation[0] == 'p') {
-        request = ucp_put_nbx(ep, memory, now.size, remote, from->rkey,
-                              &twins_param);
+        request = ucp_put_nbx(ep, memory, now.size, remote, rkey, &twins_param);
+    } else if (now.operation[0] == 'g') {
+        request = ucp_get_nbx(ep, memory, now.size, remote, rkey, &twins_param);
     } else {
-        request = ucp_get_nbx(ep, memory, now.size, remote, from->rkey,
-                              &twins_param);
+        if (now.operation[0] == 'r') {
+            twins_post_receive(from, offset, twins_received, 0);
+            twins_post_receive(to, offset, twins_requested, number);
+        } else {
+            twins_post_receive(to, offset, twins_received, 0);
+        }
+        request = ucp_tag_send_nbx(ep, memory, now.size, TWINS_TAG,
+                                   &twins_param);
     }
     twins_started(request, &sent);
 }
 
-void twins_post(int side)
+/* The next operation, from one side to the other. */
+static void twins_post(int side)
 {
-    twins_post_to(side, twins_some_ep());
+    static uint64_t      state = 1; /* the same draws in each run */
+    static unsigned long number, last;
+
+    if (side == 0) { /* else the answer of a ping-pong, over the same one */
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        last  = now.order->next(number++, state >> 33) % now.endpoints;
+    }
+    twins_post_to(side, last);
 }
 
 void twins_wait(unsigned long target)
@@ -285,9 +328,12 @@ void twins_wait(unsigned long target)
 
 void twins_connect(void)
 {
-    static unsigned long connected = 1;
+    static unsigned long connected = 0;
+    const twins_case_t   asked     = now;
     int                  side, ping;
 
+    strcpy(now.operation, "tag");
+    posted = sent = received = 0;
     for (; connected < now.endpoints; ++connected) {
         twin_ep(&twins[0], &twins[1], connected);
         twin_ep(&twins[1], &twins[0], connected);
@@ -298,16 +344,17 @@ void twins_connect(void)
             }
         }
     }
+    now = asked;
 }
 
 void twins_flush(void)
 {
     ucp_request_param_t param = twins_param;
 
-    param.cb.send = twins_flushed;
-    flushed       = 0;
-    twins_started(ucp_ep_flush_nbx(twins[0].eps[0], &param), &flushed);
-    while (flushed == 0) {
+    param.cb.send = twins_aside;
+    aside         = 0;
+    twins_started(ucp_ep_flush_nbx(twins[0].eps[0], &param), &aside);
+    while (aside == 0) {
         twins_progress();
     }
 }
@@ -331,10 +378,9 @@ static double twins_cpu(void)
     return used.tv_sec + used.tv_nsec * 1e-9;
 }
 
-/* Seconds of all. A put is at its target when a flush is complete. */
-static double twins_once(unsigned long count)
+double twins_once(unsigned long count)
 {
-    int    pings = twins_is_message() && (now.window == 1);
+    int    pings = strchr("ta", now.operation[0]) && (now.window == 1);
     int    puts  = now.operation[0] == 'p';
     double start = twins_cpu();
 
@@ -359,44 +405,47 @@ static double twins_once(unsigned long count)
 static void twins_measure(void)
 {
     unsigned long count = now.window;
-    double        least, took, spent;
+    double        least, took;
+    unsigned      part;
 
     twins_connect();
     twins_once(TWINS_REGISTER);
-    while (((least = twins_once(count)) < case_seconds / TWINS_PARTS / 2) &&
-           (count < 1ul << 22)) {
+    while (((least = twins_once(count)) < part_seconds) ||
+           (count < 4 * now.endpoints)) {
         count *= 2;
     }
-    for (spent = least; spent < case_seconds; spent += took) {
+    for (part = 1; part < TWINS_PARTS; ++part) {
         took  = twins_once(count);
         least = (took < least) ? took : least;
     }
     printf("%.1f %lu\n", least * 1e9 / count, count);
 }
 
-/* Returns 0 at the end of input. */
-static int twins_next(void)
+void twins_case(const char *line)
 {
-    char line[64];
+    char     order[8] = "random";
+    unsigned i;
 
-    if (scanf("%63s", line) < 1) {
-        return 0;
-    }
+    memset(&now, 0, sizeof(now));
     now.endpoints = 1;
-    if ((sscanf(line, "%3[a-z]:%lu:%lu:%lu", now.operation, &now.size,
-                &now.window, &now.endpoints) < 3) || (now.size < 1) ||
-        (now.size > TWINS_LARGEST) || (now.window < 1) ||
-        (now.window > TWINS_WINDOW) || (now.endpoints < 1) ||
-        (now.endpoints > (twins_is_message() ? TWINS_EPS : 1))) {
-        bench_check(UCS_ERR_INVALID_PARAM, line);
+    if ((sscanf(line, "%3[a-z]:%lu:%lu:%lu:%7[a-z]", now.operation, &now.size,
+                &now.window, &now.endpoints, order) >= 3) && (now.size >= 1) &&
+        (now.size <= TWINS_LARGEST) && (now.window >= 1) &&
+        (now.window <= TWINS_WINDOW) && (now.endpoints >= 1) &&
+        (now.endpoints <= ((now.operation[0] == 'p') ? 1 : TWINS_EPS))) {
+        for (i = 0; i < sizeof(twins_orders) / sizeof(*twins_orders); ++i) {
+            if (!strcmp(order, twins_orders[i].name)) {
+                now.order = &twins_orders[i];
+            }
+        }
     }
-    printf("%s ", line);
-    return 1;
+    bench_check((now.order != NULL) ? UCS_OK : UCS_ERR_INVALID_PARAM, line);
 }
 
 int main(int argc, char **argv)
 {
     ucp_am_handler_param_t param;
+    char                   line[64];
     int                    i;
 
     bench_check(ucp_open(UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA,
@@ -413,13 +462,13 @@ int main(int argc, char **argv)
         bench_check(ucp_worker_set_am_recv_handler(twins[i].worker, &param),
                     "handler");
     }
-    twin_connect(&twins[0], &twins[1]);
-    twin_connect(&twins[1], &twins[0]);
-    if (argc > 1) {
-        twins_count(strtoul(argv[1], NULL, 10), (argc > 2) ? argv[2] : "");
+    if (argc > 2) {
+        twins_count(strtoul(argv[1], NULL, 10), argv + 2);
         return 0;
     }
-    while (twins_next()) {
+    while (scanf("%63s", line) == 1) {
+        twins_case(line);
+        printf("%s ", line);
         twins_measure();
         fflush(stdout);
     }

@@ -8,17 +8,25 @@
 #include <stdint.h>
 #include <ucp/api/ucp.h>
 
+enum { TWINS_EPS = 8192 };
+
 typedef struct twin {
     ucp_worker_h worker;
-    ucp_ep_h    *eps;    /* to the other one */
-    ucp_rkey_h   rkey;   /* of the other one's memory, for the first of eps */
+    ucp_ep_h     eps[TWINS_EPS];   /* to the other one */
+    ucp_rkey_h   rkeys[TWINS_EPS]; /* of the other one's memory, for each of eps */
     ucp_mem_h    memh;
-    char        *memory; /* 32 MB */
+    char        *memory;           /* 32 MB */
 } twin_t;
 
+typedef struct twins_order {
+    const char    *name;
+    unsigned long (*next)(unsigned long number, unsigned long drawn);
+} twins_order_t;
+
 typedef struct twins_case {
-    char          operation[4]; /* tag, am, put, get */
-    unsigned long size, window, endpoints;
+    char                 operation[4]; /* tag, am, rpc, put, get */
+    unsigned long        size, window, endpoints;
+    const twins_order_t *order; /* of twins_case(), which sets all */
 } twins_case_t;
 
 extern twin_t              twins[2];
@@ -32,9 +40,6 @@ unsigned twin_progress(twin_t *twin);
 /* Takes what a call returned: NULL is complete; a request calls back. */
 void twins_started(void *request, unsigned long *complete);
 
-/* The next operation, from one side to the other. */
-void twins_post(int side);
-
 /* Until so many are complete at both ends. */
 void twins_wait(unsigned long target);
 
@@ -46,7 +51,13 @@ void twins_flush(void);
 /* Nothing is under way any more, and counting begins anew. */
 void twins_settle(void);
 
-/* Phases for callgrind (twins_count.c); kind: blocks, peers, or "". */
-void twins_count(unsigned rounds, const char *kind);
+/* From here on it is measured; ends the program unless it is a case. */
+void twins_case(const char *line);
+
+/* Seconds of all. A put is at its target when a flush is complete. */
+double twins_once(unsigned long count);
+
+/* Phases for callgrind (twins_count.c): so many of each case, or rounds of "blocks". */
+void twins_count(unsigned count, char **cases);
 
 #endif

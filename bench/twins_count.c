@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phases that callgrind counts alone, each with its name: batches of 16, and many
- * blocks as a transfer of a key-value cache has them. */
+/* Phases that callgrind counts alone, each with its name: cases, and many blocks as a
+ * transfer of a key-value cache has them. */
 #include "twins.h"
 #include "clock.h"
 
@@ -17,17 +17,10 @@
 #endif
 
 enum {
-    TWINS_BATCH  = 16,
+    TWINS_IDLE   = 16, /* rounds */
     TWINS_BLOCK  = 4096,
     TWINS_BLOCKS = 1024
 };
-
-static void twins_set(const char *operation, unsigned long size)
-{
-    strcpy(now.operation, operation);
-    now.size   = size;
-    now.window = now.endpoints = 1;
-}
 
 /* A phase ends: callgrind writes what it counted, and forgets it. */
 #define TWINS_REPORT(_name, _count) \
@@ -36,90 +29,40 @@ static void twins_set(const char *operation, unsigned long size)
         printf("%s %u\n", _name, (unsigned)(_count)); \
     } while (0)
 
-/* None outstanding before a batch of them, or many; until they are posted, or have
- * ended. */
-static void twins_phase(const char *name, const char *operation, size_t size,
-                        unsigned outstanding, int to_end, unsigned rounds)
+/* On a network that has latency waiting would be counted, too. */
+static void twins_phase(const char *line, unsigned count)
 {
-    unsigned n, i;
-
-    twins_set(operation, size);
-    for (n = 0; n < rounds; ++n) {
-        for (i = 0; i < outstanding; ++i) {
-            twins_post(0);
-        }
-        CALLGRIND_TOGGLE_COLLECT;
-        for (i = 0; i < TWINS_BATCH; ++i) {
-            twins_post(0);
-        }
-        if (to_end) {
-            twins_wait(posted);
-        }
-        CALLGRIND_TOGGLE_COLLECT;
-        twins_settle();
-    }
-    TWINS_REPORT(name, rounds * TWINS_BATCH);
-}
-
-/* One more whenever one of so many ends. */
-static void twins_stream(unsigned window, unsigned endpoints, unsigned rounds)
-{
-    char     name[32];
-    unsigned n;
-
-    twins_set("tag", 8);
-    now.endpoints = endpoints;
+    twins_case(line);
     twins_connect();
-    for (n = 0; n < window; ++n) {
-        twins_post(0);
-    }
+    twins_once(count / 4);
     CALLGRIND_TOGGLE_COLLECT;
-    for (n = 0; n < rounds * TWINS_BATCH; ++n) {
-        twins_wait(posted + 1 - window);
-        twins_post(0);
-    }
+    twins_once(count);
     CALLGRIND_TOGGLE_COLLECT;
     twins_settle();
-    snprintf(name, sizeof(name), "tag_%u_of_%u", window, endpoints);
-    TWINS_REPORT(name, rounds * TWINS_BATCH);
-}
-
-/* Many peers, and more outstanding than an endpoint's window. (On a network that has
- * latency waiting would be counted, most where there is least to do.) */
-static void twins_peers(unsigned rounds)
-{
-    static const unsigned endpoints[] = {1, 64, 1000},
-                          windows[]   = {1, 32, 128, 512};
-    unsigned i, j;
-
-    for (i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); ++i) {
-        for (j = 0; j < sizeof(windows) / sizeof(windows[0]); ++j) {
-            twins_stream(windows[j], endpoints[i], rounds);
-        }
-    }
+    TWINS_REPORT(line, count);
 }
 
 /* One empty progress, and one flush, with nothing outstanding. */
-static void twins_idle(unsigned rounds)
+static void twins_idle(void)
 {
     unsigned n;
 
-    for (n = 0; n < rounds; ++n) {
+    for (n = 0; n < TWINS_IDLE; ++n) {
         twin_progress(&twins[0]);
         CALLGRIND_TOGGLE_COLLECT;
         twin_progress(&twins[0]);
         CALLGRIND_TOGGLE_COLLECT;
         twins_settle();
     }
-    TWINS_REPORT("progress_idle", rounds);
+    TWINS_REPORT("progress_idle", TWINS_IDLE);
 
-    for (n = 0; n < rounds; ++n) {
+    for (n = 0; n < TWINS_IDLE; ++n) {
         CALLGRIND_TOGGLE_COLLECT;
         twins_flush();
         CALLGRIND_TOGGLE_COLLECT;
         twins_settle();
     }
-    TWINS_REPORT("flush_idle", rounds);
+    TWINS_REPORT("flush_idle", TWINS_IDLE);
 }
 
 /*
@@ -176,7 +119,7 @@ static void twins_blocks_fill(void)
         blocks.addresses[i] = (uint64_t)twins[1].memory + at * TWINS_BLOCK;
         blocks.lengths[i]   = TWINS_BLOCK;
         blocks.memhs[i]     = twins[0].memh;
-        blocks.rkeys[i]     = twins[0].rkey;
+        blocks.rkeys[i]     = twins[0].rkeys[0];
     }
 }
 
@@ -213,10 +156,10 @@ static void twins_blocks_calls(int is_get)
     for (posted = 0; posted < TWINS_BLOCKS; ++posted) {
         request = is_get ? ucp_get_nbx(twins[0].eps[0], blocks.buffers[posted],
                                        TWINS_BLOCK, blocks.addresses[posted],
-                                       twins[0].rkey, &param) :
+                                       twins[0].rkeys[0], &param) :
                            ucp_put_nbx(twins[0].eps[0], blocks.buffers[posted],
                                        TWINS_BLOCK, blocks.addresses[posted],
-                                       twins[0].rkey, &param);
+                                       twins[0].rkeys[0], &param);
         twins_started(request, &sent);
     }
 }
@@ -229,7 +172,6 @@ static void twins_blocks(const char *name, void (*post)(int is_get),
     uint64_t stamp;
     unsigned n, i;
 
-    twins_set("put", TWINS_BLOCK);
     for (n = 0; n <= rounds; ++n) {
         for (i = 0; i < TWINS_BLOCKS; ++i) {
             stamp = ((uint64_t)n << 32) | i;
@@ -256,45 +198,27 @@ static void twins_blocks(const char *name, void (*post)(int is_get),
     TWINS_REPORT(name, rounds * TWINS_BLOCKS);
 }
 
-void twins_count(unsigned rounds, const char *kind)
+void twins_count(unsigned count, char **cases)
 {
-    unsigned major, minor, release, i;
+    unsigned major, minor, release;
 
+    twins_case("tag:8:1");
+    twins_connect();
     bench_clock_open();
-    for (i = 0; i < TWINS_BATCH; ++i) { /* introductions, registrations */
-        twins_set("tag", 8);
-        twins_post(0);
-        twins_settle();
-        twins_set("get", TWINS_BLOCK);
-        twins_post(0);
-        twins_settle();
-        twins_set("put", 8);
-        twins_post(0);
-        twins_settle();
-    }
-    if (!strcmp(kind, "peers")) {
-        twins_peers(rounds);
-        return;
-    }
-    if (strcmp(kind, "blocks")) {
-        twins_phase("tag_8", "tag", 8, 0, 1, rounds);
-        twins_phase("get_8_first", "get", 8, 0, 0, rounds);
-        twins_phase("get_8_more", "get", 8, 2 * TWINS_BATCH, 0, rounds);
-        twins_phase("get_8", "get", 8, 0, 1, rounds);
-        twins_phase("get_4096_first", "get", TWINS_BLOCK, 0, 0, rounds);
-        twins_phase("get_4096", "get", TWINS_BLOCK, 0, 1, rounds);
-        twins_phase("put_8_first", "put", 8, 0, 0, rounds);
-        twins_phase("put_8_more", "put", 8, TWINS_BATCH, 0, rounds);
-        twins_phase("put_8", "put", 8, 0, 1, rounds);
-        twins_idle(rounds);
+    if (strcmp(cases[0], "blocks")) {
+        twins_idle();
+        for (; *cases != NULL; ++cases) {
+            twins_phase(*cases, count);
+        }
         return;
     }
     ucp_get_version(&major, &minor, &release);
     if ((major == 1) && (minor < 22)) {
         bench_check(UCS_ERR_UNSUPPORTED, "lists of blocks, before UCX 1.22");
     }
+    twins_case("put:4096:1");
     twins_blocks_fill();
-    twins_blocks("blocks_list", twins_blocks_list, 0, rounds);
-    twins_blocks("blocks_calls", twins_blocks_calls, 0, rounds);
-    twins_blocks("blocks_gets", twins_blocks_calls, 1, rounds);
+    twins_blocks("blocks_list", twins_blocks_list, 0, count);
+    twins_blocks("blocks_calls", twins_blocks_calls, 0, count);
+    twins_blocks("blocks_gets", twins_blocks_calls, 1, count);
 }

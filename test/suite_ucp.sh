@@ -55,10 +55,10 @@ bench_run() {
         --out "$out" "$BUILD" || fail "status $?"
     grep -A 6 '^## Within a host' "$out/bench.txt" | grep -q '^| 8 B, us .*[0-9] |$' ||
         fail "no figures within a host"
-    grep -q '^| tag_8 ' "$out/bench.txt" ||
+    grep -q '^| tag:8:16:1 ' "$out/bench.txt" ||
         grep -qE '^- intree_floors: (it comes with|Debian sid is not)' "$out/bench.txt" ||
         fail "neither figures of in-tree srd nor why there are none"
-    note "$(grep '^| tag_8 ' "$out/bench.txt")"
+    note "$(grep '^| tag:8:16:1 ' "$out/bench.txt")"
 }
 
 # A run of all messages is short in the quick profile.

@@ -11,11 +11,10 @@ import threading
 
 import columns
 from launch import Counters, Failed, payload_of
-from studies import in_turn
+from studies import SHAPES, in_turn
 
 OPERATIONS = ["tag", "am", "put", "get"]
 SIZES = [8, 512, 1024, 4096, 8192, 65536, 262144, 1 << 20, 4 << 20]
-ENDPOINTS, OUTSTANDING = [1, 64, 1000], [1, 32, 128, 512]
 WINDOWS = {1: "one at a time", 32: "32 outstanding"}
 LIMIT = 20 # seconds of an answer
 LONGEST = 70 # of the rounds
@@ -114,13 +113,12 @@ def study(bench):
         for window in WINDOWS for size in sizes])
 
 
-def peers(bench):
-    """Messages of 8 B to many endpoints at random, and more outstanding than the
-    window of one. Programs of their own for each number of endpoints."""
+def shapes(bench):
+    """Programs of their own for each number of endpoints."""
     found, failures = {}, {}
-    for endpoints in ENDPOINTS:
-        part, failed = compare(bench, [f"tag:8:{window}:{endpoints}"
-                                       for window in OUTSTANDING])
+    for endpoints in dict.fromkeys(case.split(":")[3] for case in SHAPES):
+        part, failed = compare(bench, [case for case in SHAPES
+                                       if case.split(":")[3] == endpoints])
         failures.update(failed)
         for name in part:
             found.setdefault(name, {}).update(part[name])

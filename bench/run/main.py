@@ -89,7 +89,7 @@ class Run:
         self.study("intree", studies.intree)
         self.study("intree_floors", studies.intree_floors)
         self.study("cpu", cpu.study)
-        self.study("peers", cpu.peers)
+        self.study("shapes", cpu.shapes)
         self.study("kernels", studies.kernels)
         self.found["seconds"] = round(time.time() - self.bench.start)
         self.found["targets"] = targets.verdicts(self.found)

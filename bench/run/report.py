@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables, as text that is Markdown, too."""
 import re
+import statistics
 
 import columns
 import cpu
@@ -108,18 +109,30 @@ def floors_text(found, study, title):
                   for phase, values in found[study].items()])
 
 
+def times(found, name, case):
+    """Parts of UCX's own srd's CPU time, ± half of what lies between the quartiles."""
+    values, _ = targets.ratios(found, "shapes", name, "intree", case, 0)
+    if len(values) < 2:
+        return ""
+    low, middle, high = statistics.quantiles(values, n=4)
+    half = (high - low) / 2
+    bold = "**" * (middle - half > 1)
+    return f"{bold}{middle:.2f}±{half:.2f}{bold}"
+
+
 def intree_floors_text(found):
     def costs(name, phase, *floors):
         return number(sum(found["intree_floors"][name][phase][floor]
                           for floor in floors))
 
     return table(
-        "Beside UCX's own srd: instructions of all of UCX and libefa (of "
-        "transport and libefa)",
-        ["", *columns.RIVALS.values()],
-        [[phase, *[costs(name, phase, "UCP", "UCT", "transport", "verbs") +
-                   f" ({costs(name, phase, 'transport', 'verbs')})"
-                   for name in columns.RIVALS]]
+        "Beside UCX's own srd: instructions and CPU time",
+        ["", *columns.RIVALS.values(), "time: srd, srd direct"],
+        [[phase, *[costs(name, phase, "UCP", "UCT", "transport", "verbs") + "/" +
+                   costs(name, phase, "transport", "verbs")
+                   for name in columns.RIVALS],
+          ", ".join(filter(None, [times(found, name, phase)
+                                  for name in targets.OURS])) or "-"]
          for phase in found["intree_floors"]["srd"]])
 
 
@@ -148,15 +161,6 @@ def cpu_text(found):
          for window, words in cpu.WINDOWS.items()])
 
 
-def peers_text(found):
-    return table(
-        "CPU time beside UCX's own srd: tag messages of 8 B to endpoints at random",
-        ["", *[f"{count} outstanding" for count in cpu.OUTSTANDING]],
-        [[f"{endpoints} endpoints", *[
-            beside(found, "peers", f"tag:8:{window}:{endpoints}")
-            for window in cpu.OUTSTANDING]] for endpoints in cpu.ENDPOINTS])
-
-
 def kernels_text(found):
     return table("Operations of a GPU's kernels, srd_gpu directly",
                  ["", "each"], found["kernels"].items())
@@ -172,7 +176,6 @@ PARTS = {
                "one libefa (of Debian sid)"),
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
-    "peers": (peers_text,),
     "kernels": (kernels_text,),
     "host": (study_text, "Within a host (no byte crossed the device)")}
 

@@ -44,12 +44,14 @@ def ask_cpu(bench, tls, cases):
 
 def check_cpu(bench):
     """CPU time: its bytes crossed the device."""
-    cases = ["tag:8:1", "am:65536:32", "put:512:1", "get:4096:32"]
+    cases = ["tag:8:1", "am:65536:32:3", "put:512:1", "get:4096:32:3:zipf",
+             "rpc:64:4:3:few"]
     figures, why = ask_cpu(bench, "srd", cases)
     if why or list(figures) != cases or None in sum(figures.values(), []):
         sys.exit(f"CPU time: {figures} {why}")
     for tls, case, text in (("tcp", "tag:8:1", "something else did the work"),
-                            ("srd", "tag:8:1024", "Invalid parameter")):
+                            ("srd", "tag:8:1024", "Invalid parameter"),
+                            ("srd", "tag:8:1:3:none", "Invalid parameter")):
         figures, why = ask_cpu(bench, tls, [case])
         if text not in why:
             sys.exit(f"CPU time of {case}, {tls}: {figures} {why}")
@@ -126,7 +128,7 @@ def main():
             "x", "x", env=["UCX_TLS=srd"], srdrun=True,
             over_device=False).measure, bench, ["lat:8"])
         check_cpu(bench)
-        tag = studies.operations(bench)["tag_8"]
+        tag = studies.operations(bench)["tag:8:16:1"]
         if min(tag["UCP"], tag["transport"], tag["verbs"],
                tag["device"]) < 50:
             sys.exit(f"a floor is missing: {tag}")

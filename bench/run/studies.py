@@ -19,6 +19,13 @@ from instr_where import Profile # noqa: E402 (after its path)
 LATENCY, RATE = "lat:8", "bw:8:64"
 READ = "bw:1048576:16"
 RIVAL_SIZES = [8, 4096, 65536, 1 << 20]
+# Operation, bytes, outstanding, endpoints (ascending), their order (bench/twins.c).
+SHAPES = ["tag:8:1:1", "tag:8:16:1", "tag:8:32:1", "tag:8:64:1", "am:8:100:1",
+          "get:8:16:1", "get:4096:16:1", "put:8:16:1", "tag:8:32:64:random",
+          "get:4096:64:64:zipf", "tag:8:256:300:turn", "am:8:1:1000:random",
+          "rpc:64:64:1000:random", "tag:8:32:1000:random", "tag:8:64:1000:few",
+          "tag:8:64:1000:hot", "tag:8:64:1000:bursts", "tag:8:64:1000:zipf",
+          "tag:8:256:1000:zipf", "tag:8:256:1000:turn"]
 # With the names that a wheel gives its libraries, and those of UCX's own srd.
 FLOORS = {"UCP": r"libuc[ps][-.]", "UCT": r"libuct[-.]",
           "transport": r"libuct_srd\.so|libuct_ib_efa\.so|libuct_ib\.so",
@@ -103,7 +110,7 @@ def split(path, count, poll):
 
 
 def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
-               arguments=("16",)):
+               arguments=("256", "tag:8:16:1")):
     """{phase of bench/twins: {floor: instructions}}"""
     if not shutil.which("valgrind"):
         raise Missing("valgrind is missing")
@@ -120,7 +127,7 @@ def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
     paths = {}
     for path in glob.glob(out + ".*"):
         with open(path, encoding="utf-8") as file:
-            match = re.search(r"Client Request: (\w+)", file.read(4000))
+            match = re.search(r"Client Request: (\S+)", file.read(4000))
         if match:
             paths[match.group(1)] = path
     if not counts or set(paths) != set(counts):
@@ -142,7 +149,9 @@ def floors_direct(bench):
 
 def intree_floors(bench):
     """{column: {operation of bench/twins: {floor: instructions}}}"""
-    found = {}
+    many = [case for case in SHAPES if ":1000:" in case]
+    few = [case for case in SHAPES if case not in many]
+    found, count = {}, 4096 if bench.quick else 16384
     for column in columns.rivals(bench, calls_device=True):
         def counted(column, *env, **more):
             return operations(bench, column.prefix, [*column.env, *env],
@@ -151,9 +160,9 @@ def intree_floors(bench):
         # blocks by zero-copy, as without valgrind, under which UCP takes another
         # processor
         found[column.name] = {
-            **counted(column),
             **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks")),
-            **counted(column, arguments=("4096", "peers"))}
+            **counted(column, arguments=(str(count), *few)),
+            **counted(column, arguments=(str(4 * count), *many))}
     return found
 
 

@@ -6,7 +6,7 @@ import math
 import statistics
 
 import cpu
-from studies import LATENCY, RATE, READ
+from studies import LATENCY, RATE, READ, SHAPES
 
 MESSAGE, LIMIT = "a message of 8 B", "a limit packet, both ends"
 SHARE = "messages to each limit packet"
@@ -21,6 +21,8 @@ COUNTS = [("empty progress", 36, 20, ""), ("post am_short_iov 8 B", 80, 110, "bo
           ("post a piece of a list, put", None, 150, ""),
           ("receive, 16 reversed", 100, 100, "both"),
           ("completion, 16 in a poll", 30, 30, "direct"), (LIMIT, 450, 450, "both")]
+# Shapes of traffic in which it is not UCX's own srd that is ahead.
+AHEAD = {*SHAPES[:3], *SHAPES[5:8], "get:4096:64:64:zipf", "rpc:64:64:1000:random"}
 # Goals that are not reached, with the reasons in docs/BENCH.md. Any other that is
 # missed has been lost: bench/run.sh fails.
 MISSED = {"instructions: an endpoint, created",
@@ -29,11 +31,11 @@ MISSED = {"instructions: an endpoint, created",
           "UCP tag message 8 B, all of UCX, direct",
           "message rate 8 B, srd to libfabric's efa",
           "message rate 8 B, srd to UCX's own", "message rate 8 B, srd direct to UCX's own",
-          *[f"CPU of 8 B to {endpoints} endpoints, {label} to UCX's own"
-            for endpoints in cpu.ENDPOINTS[1:] for label in ("srd", "srd direct")],
-          *[f"UCP tag_{window}_of_{endpoints}, instructions of UCX and libefa, srd "
-            "to UCX's own" for endpoints in cpu.ENDPOINTS
-            for window in cpu.OUTSTANDING],
+          "CPU of am:8:1:1000:random, srd direct to UCX's own",
+          "UCP tag:8:64:1000:few, instructions of UCX and libefa, srd direct to "
+          "UCX's own",
+          *[f"{words}, srd to UCX's own" for case in set(SHAPES) - AHEAD for words in (
+              f"CPU of {case}", f"UCP {case}, instructions of UCX and libefa")],
           *[f"instructions: {row}" for row, *_, which in COUNTS if which == "both"],
           *[f"direct: {row}" for row, *_, which in COUNTS if which]}
 TIMED = 0.25 # how far a time may be off from run to run: only beyond it is a goal lost
@@ -59,18 +61,22 @@ def calm(figures):
     return figures[2] is None or figures[2] >= BUSY
 
 
-def ratio(found, study, one, other, case, index):
-    """The median of one / other, round by round, of the rounds that had their
-    cores, and False, if three had; else of all, and True. None if one is
-    missing."""
+def ratios(found, study, one, other, case, index):
+    """One / other, round by round, of the rounds that had their cores, and False,
+    if three had; else of all, and True."""
     rounds = [(a[index] / b[index], calm(a) and calm(b))
               for a, b in zip(rounds_of(found, study, one, case),
                               rounds_of(found, study, other, case))
               if a and b and a[index] and b[index]]
     quiet = [value for value, good in rounds if good]
     busy = len(quiet) < min(3, len(rounds))
-    pairs = [value for value, _ in rounds] if busy else quiet
-    return (statistics.median(pairs) if pairs else None), busy
+    return [value for value, _ in rounds] if busy else quiet, busy
+
+
+def ratio(*arguments):
+    """The median; None if one is missing."""
+    values, busy = ratios(*arguments)
+    return (statistics.median(values) if values else None), busy
 
 
 def add(lines, name, value, bound, least=False, busy=False, timed=True,
@@ -142,25 +148,23 @@ def floor_verdicts(floors, name, label, lines):
 
 
 def cpu_verdicts(found, name, label, lines):
-    """The worst of all sizes, for each operation and window; of all windows, for
-    each number of endpoints."""
-    def worst(words, study, cases, part, unit):
+    """The worst of all sizes, for each operation and window; and each shape."""
+    def worst(words, study, cases, where=""):
         value, case = max(
             ((value, case) for case in cases for value, _ in
              [ratio(found, study, name, "intree", case, 0)]
-             if value is not None), default=(None, ":::"))
+             if value is not None), default=(None, "::"))
         add(lines, f"CPU of {words}, {label} to UCX's own", value, DEARER,
             intree=median(found, study, "intree", case, 0),
-            where=f": at worst, {case.split(':')[part]} {unit}")
+            where=where.format(case.split(":")[1]))
 
     for operation in cpu.OPERATIONS:
         for window, words in cpu.WINDOWS.items():
             worst(f"{operation}, {words}", "cpu",
-                  [f"{operation}:{size}:{window}" for size in cpu.SIZES], 1, "B")
-    for endpoints in cpu.ENDPOINTS:
-        worst(f"8 B to {endpoints} endpoints", "peers",
-              [f"tag:8:{window}:{endpoints}" for window in cpu.OUTSTANDING],
-              2, "outstanding")
+                  [f"{operation}:{size}:{window}" for size in cpu.SIZES],
+                  ": at worst, {} B")
+    for case in SHAPES:
+        worst(case, "shapes", [case])
 
 
 def rows_of(found, name):
@@ -197,7 +201,7 @@ def instruction_verdicts(found, lines):
                 (value[0] for row, value in rows.items()
                  if row.startswith("endpoint,")), default=None), 1500)
     for study, label in (("floors", ""), ("floors_direct", ", direct")):
-        tag = found.get(study, {}).get("tag_8")
+        tag = found.get(study, {}).get("tag:8:16:1")
         if tag:
             count(f"UCP tag message 8 B, all of UCX{label}",
                   tag["UCP"] + tag["UCT"] + tag["transport"], 650)
