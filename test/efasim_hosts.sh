@@ -171,6 +171,18 @@ planted_mount() {
     rmdir "$2"
 }
 
+# planted_moment AT: nor is what is mounted on a folder only while that is opened.
+planted_moment() {
+    local out
+    unshare -m true 2>/dev/null || return 0
+    preload plant_link
+    mkdir -m 700 "$1-plant" "$USER_HOME/moment" || fail "mkdir: status $?"
+    out=$(PLANT_MOUNT=$USER_HOME/moment LD_PRELOAD=$USER_HOME/lib/plant_link.so timeout 10 \
+        unshare -m "$EFASIM" clean --fabric "${1##*-}-plant" 2>&1)
+    [ $? = 1 ] && grep "^efasim: $1-plant is a " <<<"$out" || fail "a moment's mount: $out"
+    rmdir "$1-plant"
+}
+
 # Anybody may make what he likes in shared memory, by a name that a fabric of root's
 # would have: nothing of it is removed, joined or believed.
 planted() {
@@ -180,7 +192,7 @@ planted() {
     rm -rf "$kept" && mkdir -p "$kept/deep" && : >"$kept/deep/file"
     at=$(planted_at "$name")
     # shellcheck disable=SC2064  # now, not then
-    trap "rm -rf '$at' '$USER_HOME'" EXIT
+    trap "rm -rf '$at' '$at-plant' '$USER_HOME'" EXIT
     "${AS_USER[@]}" ln -s "$kept" "$at"
     planted_refused "a link" "$name" "$at is a symbolic link of user 4242 with mode 0777: "
     rm "$at"
@@ -192,6 +204,7 @@ planted() {
     planted_refused "an open folder" "$name" "$at is a folder of user 0 with mode 0777: "
     rm "$at/node0" && rmdir "$at"
     preload refuse_ns && planted_mount "$name" "$at" no && planted_mount "$name" "$at" statx
+    planted_moment "$at"
     planted_live "$name" "$at"
     planted_while_removed "$name" "$at"
 }

@@ -46,16 +46,18 @@ static int output_is_roots(const struct stat *folder)
 
 int output_look(int dir, const char *name, struct statx *st)
 {
+    int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
     struct stat asked;
 
-    if (syscall(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+    if (syscall(SYS_statx, dir, name, flags | AT_STATX_DONT_SYNC,
                 STATX_BASIC_STATS, st) == 0) {
         return 1;
     }
     if (((errno != ENOSYS) && (errno != EPERM)) ||
-        (fstatat(dir, name, &asked, AT_SYMLINK_NOFOLLOW) != 0)) {
+        (fstatat(dir, name, &asked, flags) != 0)) {
         return 0;
     }
+    st->stx_ino       = asked.st_ino;
     st->stx_mode      = asked.st_mode;
     st->stx_uid       = asked.st_uid;
     st->stx_dev_major = major(asked.st_dev);

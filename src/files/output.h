@@ -20,9 +20,10 @@ struct statx; /* <linux/stat.h> */
  * with errno; EPERM: a link of another user's is on the way. */
 int output_folder(const char *path, const char **name_p);
 
-/* Looks at a name, which may be a link, and asks no file system: another user's
- * (FUSE) may never answer. (It does where Linux before 4.11, or seccomp, leaves
- * nothing else.) Nonzero: it is there; *st has its mode, user and device. */
+/* Looks at a name, which may be a link ("": at `dir` itself), and asks no file
+ * system: another user's (FUSE) may never answer. (It does where Linux before
+ * 4.11, or seccomp, leaves nothing else.) Nonzero: it is there; *st has its
+ * mode, user, number and device. */
 int output_look(int dir, const char *name, struct statx *st);
 
 /* Removes a file; nothing else, and none that a link leads to. */

@@ -2,9 +2,9 @@
 /*
  * Preloaded into a program that removes folders, or writes to a file in one:
  * when it has found that "plant" is one, and before it opens what is in there, a
- * symbolic link to $PLANT has the name; or a file of the name that is opened is,
- * for that moment, the one that is mounted at $PLANT_MOUNT: the work of another
- * user, of number 4242, who is quick.
+ * symbolic link to $PLANT has the name; or what of the name is opened (of a
+ * fabric: "...-plant") is, for that moment, $PLANT_MOUNT, which is mounted there:
+ * the work of another user, of number 4242, who is quick.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,13 +39,28 @@ static void plant(int folder, const char *path)
     errno = err;
 }
 
+/* Nonzero: $PLANT_MOUNT is mounted there, until umount2(). */
+static int plant_mount(const char *path)
+{
+    const char *from = getenv("PLANT_MOUNT");
+
+    if (from == NULL) {
+        return 0;
+    }
+    if (mount(from, path, NULL, MS_BIND, NULL) != 0) {
+        abort();
+    }
+    return 1;
+}
+
 /* A file in there, whose name was found good, or the folder itself, which then
  * is open. */
 int open(const char *path, int flags, ...)
 {
     int (*next)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
+    const char *end = strrchr(path, '-');
+    int mode, ret, mounted;
     va_list ap;
-    int mode;
 
     va_start(ap, flags);
     mode = (flags & O_CREAT) ? va_arg(ap, int) : 0;
@@ -53,13 +68,17 @@ int open(const char *path, int flags, ...)
     if (flags & O_CREAT) {
         plant(AT_FDCWD, path);
     }
-    return next(path, flags, mode);
+    mounted = (end != NULL) && !strcmp(end, "-plant") && plant_mount(path);
+    ret     = next(path, flags, mode);
+    if (mounted) {
+        (void)umount2(path, MNT_DETACH);
+    }
+    return ret;
 }
 
 int openat(int folder, const char *path, int flags, ...)
 {
     int (*next)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
-    const char *mounted = getenv("PLANT_MOUNT");
     char name[300];
     va_list ap;
     int mode, ret;
@@ -67,11 +86,8 @@ int openat(int folder, const char *path, int flags, ...)
     va_start(ap, flags);
     mode = (flags & O_CREAT) ? va_arg(ap, int) : 0;
     va_end(ap);
-    if ((mounted != NULL) && !strcmp(path, "plant")) {
-        snprintf(name, sizeof(name), "/proc/self/fd/%d/%s", folder, path);
-        if (mount(mounted, name, NULL, MS_BIND, NULL) != 0) {
-            abort();
-        }
+    snprintf(name, sizeof(name), "/proc/self/fd/%d/%s", folder, path);
+    if (!strcmp(path, "plant") && plant_mount(name)) {
         ret = next(folder, path, flags, mode);
         (void)umount2(name, MNT_DETACH);
         return ret;

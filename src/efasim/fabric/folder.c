@@ -17,69 +17,64 @@
 enum { FOLDER_OTHERS = S_IWGRP | S_IWOTH };
 
 /* A file system that another user has mounted there (FUSE) says of owners what
- * he likes, or never answers: it is not asked. */
-static int folder_is_mount(const char *path)
+ * he likes, or never answers: it is not asked. `name`, in `dir`, is what `path`
+ * names, or named when it was opened. */
+static int folder_is_mount(int dir, const char *name, const char *path)
 {
     char above[FABRIC_PATH_MAX];
     struct statx st, root;
 
     snprintf(above, sizeof(above), "%.*s", (int)(strrchr(path, '/') - path),
              path);
-    return output_look(AT_FDCWD, path, &st) &&
+    return output_look(dir, name, &st) &&
            output_look(AT_FDCWD, above, &root) &&
            ((st.stx_dev_major != root.stx_dev_major) ||
             (st.stx_dev_minor != root.stx_dev_minor));
 }
 
-/* O_NOATIME is its owner's alone: in a user namespace st_uid, too, may be that
+/* It is held, looked at, and then opened, whatever has the name by then.
+ * O_NOATIME is its owner's alone: in a user namespace st_uid, too, may be that
  * of "nobody" for two users. */
 int fabric_folder_open(const char *path)
 {
+    int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd    = -1;
     struct stat st;
-    int fd, err;
 
-    if (folder_is_mount(path)) {
-        errno = EPERM;
+    if (place < 0) {
         return -1;
     }
-    fd = open(path, FABRIC_FOLDER_FLAGS | O_NOATIME);
-    if (fd >= 0) {
-        if (!folder_is_mount(path) && (fstat(fd, &st) == 0) &&
-            (st.st_uid == geteuid()) && !(st.st_mode & FOLDER_OTHERS)) {
-            return fd;
+    if (folder_is_mount(place, "", path) || (fstat(place, &st) != 0) ||
+        (st.st_uid != geteuid()) || (st.st_mode & FOLDER_OTHERS)) {
+        errno = EPERM;
+    } else {
+        fd = openat(place, ".", FABRIC_FOLDER_FLAGS | O_NOATIME);
+        if ((fd < 0) && ((errno == EACCES) || (errno == ENOTDIR))) {
+            errno = EPERM; /* no folder, or one that is closed to its owner */
         }
-        close(fd);
-        errno = EPERM;
-        return -1;
     }
-
-    err = errno;
-    if (folder_is_mount(path) ||
-        (((err == EACCES) || (err == ENOTDIR)) && (lstat(path, &st) == 0))) {
-        err = EPERM; /* another user's, or no folder */
-    }
-    errno = err;
-    return -1;
+    fabric_fd_close(place);
+    return fd;
 }
 
 const char *fabric_folder_say(const char *path)
 {
     static __thread char line[400];
-    struct stat st = { 0 };
+    struct statx st = { 0 };
     const char *kind;
 
-    if (folder_is_mount(path)) {
+    if (folder_is_mount(AT_FDCWD, path, path)) {
         snprintf(line, sizeof(line), "%s is a mount, perhaps of another user: "
                  "have it unmounted, or take another --fabric", path);
         return line;
     }
-    (void)lstat(path, &st);
-    kind = S_ISDIR(st.st_mode) ? "folder" :
-           S_ISLNK(st.st_mode) ? "symbolic link" : "file";
+    (void)output_look(AT_FDCWD, path, &st);
+    kind = S_ISDIR(st.stx_mode) ? "folder" :
+           S_ISLNK(st.stx_mode) ? "symbolic link" : "file";
     snprintf(line, sizeof(line), "%s is a %s of user %u with mode %04o: only a "
              "folder of user %u that no other user can write to is believed; "
              "have it removed, or take another --fabric", path, kind,
-             (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+             (unsigned)st.stx_uid, (unsigned)st.stx_mode & 07777,
              (unsigned)geteuid());
     return line;
 }
@@ -148,10 +143,13 @@ void fabric_folder_empty(int folder, const char *prefix)
  * longer the one with that name. */
 static int folder_is_current(int fd, const char *path)
 {
-    struct stat mine, named;
+    struct statx mine, named;
 
-    return (fstat(fd, &mine) == 0) && (lstat(path, &named) == 0) &&
-           (mine.st_ino == named.st_ino) && (mine.st_dev == named.st_dev);
+    return output_look(fd, "", &mine) &&
+           output_look(AT_FDCWD, path, &named) &&
+           (mine.stx_ino == named.stx_ino) &&
+           (mine.stx_dev_major == named.stx_dev_major) &&
+           (mine.stx_dev_minor == named.stx_dev_minor);
 }
 
 int fabric_lock(const char *path, int wait)
