@@ -65,12 +65,12 @@ class Server:
 
     program = None
 
-    def __init__(self, out=None):
+    def __init__(self, out=None, options=()):
         self.folder = tempfile.mkdtemp(prefix='efapci.')
         self.paths = [f'{self.folder}/{number}' for number in range(2)]
         with open(f'{self.folder}/log', 'wb') as log:
             self.process = subprocess.Popen(
-                [self.program, *[f'efa3:{path}' for path in self.paths]],
+                [self.program, *options, *[f'efa3:{path}' for path in self.paths]],
                 stdout=out or log, stderr=out or log)
         until(lambda: os.path.exists(self.paths[-1]))
 

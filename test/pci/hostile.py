@@ -572,6 +572,18 @@ class Log(unittest.TestCase):
             took[wild] += time.monotonic() - start
         self.assertLess(took[1], 5 * took[0], 'it waits for who reads the log')
 
+    def test_trace_that_is_cut_off_is_told_of_once(self):
+        server = Server(options=['--trace=/dev/full'])
+        self.addCleanup(server.close)
+        for number, path in enumerate(server.paths):
+            guest = Guest(path)
+            guest.make_qp()
+            guest.to_rts()
+            guest.write(BAR4, guest.send_db, 1)  # is malformed: it completes there
+            self.assertTrue(until(lambda n=number: f'efapci[{n}]: QP' in server.log()))
+        self.assertRegex(server.log(), r'--trace: not all .*No space left.*: make room')
+        self.assertEqual(server.log().count('not all'), 1)
+
 
 if __name__ == '__main__':
     Server.program = sys.argv.pop(1)

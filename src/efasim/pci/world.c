@@ -267,6 +267,7 @@ static void world_trace(void *env, const char *line)
     struct pci_func *func = env;
     uint64_t now          = fabric_clock() - func->world->dir->epoch;
     char buf[320];
+    ssize_t done;
     int length;
 
     length = snprintf(buf, sizeof(buf), "%llu.%06llu function=%u %s\n",
@@ -274,8 +275,13 @@ static void world_trace(void *env, const char *line)
                       (unsigned long long)(now / 1000 % 1000000), func->index,
                       line);
     length = (length < (int)sizeof(buf)) ? length : (int)sizeof(buf) - 1;
-    if (write(func->world->trace_fd, buf, length) < 0) {
-        return; /* the disk is full: the guest matters more */
+    done   = write(func->world->trace_fd, buf, length);
+    if ((done != length) && !func->world->is_cut) { /* the guest matters more */
+        func->world->is_cut = 1;
+        snprintf(buf, sizeof(buf), "--trace: not all could be written (%s): "
+                 "make room, or name another file",
+                 strerror((done < 0) ? errno : ENOSPC));
+        pci_log(func, buf);
     }
 }
 

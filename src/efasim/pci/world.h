@@ -20,6 +20,7 @@ struct pci_world {
     struct pci_func *func[SIM_HOSTS];
     struct pci_link *links;
     int              trace_fd;  /* open for appending; -1: no trace */
+    int              is_cut;    /* the trace: not all could be written */
 };
 
 /* The engine's table of functions for its environment; `env` is the struct
