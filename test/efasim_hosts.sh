@@ -484,7 +484,7 @@ shm_full() {
 # A limit on file sizes kills nobody: the run, or the device's call, fails, and
 # says what is to be done.
 file_limit() {
-    local status=0 files verbs=$BUILD/test/gtest_verbs
+    local status=0 files out verbs=$BUILD/test/gtest_verbs
     (ulimit -f 1000 && "$EFASIM" run --fabric "t$$" -- true) || status=$?
     [ $status = 125 ] || fail "the run: status $status"
     ! ls -d "/dev/shm"/efasim*-"t$$" 2>/dev/null || fail "a folder is left"
@@ -494,6 +494,17 @@ file_limit() {
     [ $status = 1 ] || fail "the program: status $status"
     [ "$(grep -c 'efasim.*(ulimit -f)' "$CHECK_LOG")" -ge 2 ] ||
         fail "no line for each"
+    # nor does an output that reaches the limit end who writes it
+    status=0
+    "$EFASIM" run --fabric "t$$" --trace "$CHECK_LOG.trace" -- bash -c "ulimit -f 20000 &&
+        head -c 20479999 /dev/zero >'$CHECK_LOG.trace' && exec $verbs --gtest_brief=1 \
+        --gtest_filter=Data.send_sizes" || status=$?
+    rm -f "$CHECK_LOG.trace"
+    [ $status = 0 ] && grep -q '^efasim.*--trace: not all could be written' "$CHECK_LOG" ||
+        fail "a trace: status $status"
+    out=$(ulimit -f 0 && exec "$BUILD/bin/srd_info" --plan --ranks=2 --hosts=2 \
+        --json="$CHECK_LOG.json" 2>&1 >/dev/null)
+    grep '^srd_info: --json=.*: not all .*: File too large' <<<"$out" || fail "a report: $out"
     # /dev/shm is not full because descriptors are used up
     for files in 4 5 6 7 8 9 10; do
         "$EFASIM" run --fabric "t$$" -- sh -c "ulimit -n $files && exec $verbs \

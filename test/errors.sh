@@ -116,7 +116,7 @@ PY
 }
 
 errors_programs() {
-    local srd_info=$BUILD/bin/srd_info blocker port
+    local srd_info=$BUILD/bin/srd_info blocker port line
     port=$(random_port)
     error 'srdrun ./nosuch' 'nosuch' 'no such file' "the program's path" \
         "$SRDRUN" ./nosuch
@@ -219,6 +219,11 @@ time.sleep(60)" &
         'make room' errors_on --stat=/dev/full -- env UCX_TLS=srd "$SRDRUN" ucx_info -w -u t
     error 'efasim run --trace /dev/full -- ibv_devinfo' '--trace' 'No space left' 'make room' \
         errors_on --trace /dev/full -- ibv_devinfo
+    # shellcheck disable=SC2016 # for the inner shell
+    for line in 'efapci --help=all' 'srd_info --plan --ranks 2 --hosts 2'; do
+        error "$line >/dev/full" 'report' 'No space left' 'make room' \
+            bash -c '"$@" >/dev/full && echo FAIL status 0' - "$BUILD"/bin/$line
+    done
     error "efasim run --fabric '' -- true" '--fabric=' 'allowed' 'letters' \
         "$EFASIM" run --fabric '' -- true
     error "efasim run -- ''" 'program' 'name is empty' 'may be unset' errors_on -- ''

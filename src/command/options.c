@@ -6,10 +6,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <config.h>
 
@@ -81,6 +83,39 @@ void options_error(const char *fmt, ...)
     va_end(ap);
     options_clean(line);
     fprintf(stderr, "%s: %s\n", options_name, line);
+}
+
+static void options_limit(int sig)
+{
+    (void)sig;
+}
+
+static void options_end(void)
+{
+    errno = 0;
+    if ((fflush(stdout) != 0) || ferror(stdout)) {
+        options_error("the report could not all be written%s%s; make room, or "
+                      "print elsewhere", errno ? ": " : "",
+                      errno ? strerror(errno) : "");
+        _exit(OPTIONS_EXIT_USAGE);
+    }
+}
+
+/* Nothing is cut off in silence: not what is printed, nor by a limit on file
+ * sizes, at which a write fails instead. (By a handler: the programs that ours
+ * start would inherit that the signal is ignored.) */
+static void options_outputs(void)
+{
+    static int done;
+    struct sigaction limit;
+
+    if (!done++) {
+        atexit(options_end);
+        if ((sigaction(SIGXFSZ, NULL, &limit) == 0) &&
+            (limit.sa_handler == SIG_DFL)) {
+            signal(SIGXFSZ, options_limit);
+        }
+    }
 }
 
 int options_number(const char *label, const char *text, uint64_t min,
@@ -335,6 +370,7 @@ int options_parse(const options_t *options, void *to, int argc, char **argv)
 
     snprintf(options_name, sizeof(options_name), "%.*s",
              (int)strcspn(options->program, " "), options->program);
+    options_outputs();
     options_prepare(options, longs, letters);
     opterr = 0;
     optind = 0; /* anew: a subcommand has options of its own */

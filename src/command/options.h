@@ -3,7 +3,7 @@
  * The command line of every program here: one table of options makes the parser
  * and the help. -h, --help and -V, --version are everybody's; a word that is no
  * option is answered by the nearest one; a wrong command line ends the program
- * with OPTIONS_EXIT_USAGE after one line.
+ * with OPTIONS_EXIT_USAGE after one line; so ends one whose output was cut off.
  */
 #ifndef COMMAND_OPTIONS_H_
 #define COMMAND_OPTIONS_H_

@@ -314,17 +314,25 @@ static void env_event(void *arg, struct sim_cq *cq)
     env->event(cq);
 }
 
-/* The program matters more than a full disk, or nobody to tell. 0, or an errno
- * value. */
+/* The program matters more than a full disk, or nobody to tell; and a file that
+ * reaches the user's limit would end it (SIGXFSZ). 0, or an errno value. */
 static int env_write(int fd, const char *bytes, size_t length)
 {
+    static const struct timespec none;
+    const uint64_t limit = 1ull << (SIGXFSZ - 1);
+    uint64_t old;
     ssize_t done;
     int err;
 
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &limit, &old, sizeof(old));
     fd   = fabric_process_fd(fd);
     done = write(fd, bytes, length);
     err  = (done == (ssize_t)length) ? 0 : (done < 0) ? errno : ENOSPC;
     fabric_process_fd_end(fd);
+    if (err == EFBIG) {
+        syscall(SYS_rt_sigtimedwait, &limit, NULL, &none, sizeof(limit));
+    }
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return err;
 }
 

@@ -7,7 +7,6 @@
 #include "selftest.h"
 
 #include <config.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +187,7 @@ static void report_points(const st_t *st, const char *ucx)
     }
 }
 
-int st_report_text(const st_t *st, const char *ucx, int all)
+void st_report_text(const st_t *st, const char *ucx, int all)
 {
     report_device(st);
     report_verdict(st);
@@ -203,12 +202,6 @@ int st_report_text(const st_t *st, const char *ucx, int all)
         printf("\n--all also shows what is the same%s\n",
                st->facts ? "" : ", and the measurements");
     }
-    if ((fflush(stdout) != 0) || ferror(stdout)) {
-        fprintf(stderr, "srd_info: the report could not all be written: %s\n",
-                strerror(errno));
-        return -1;
-    }
-    return 0;
 }
 
 static void report_json_device(const st_t *st, json_t *json)

@@ -91,8 +91,8 @@ void st_ucx_measure(st_t *st, const char *device, char *why, size_t size);
 
 /* The page of text: the verdict, differences and facts that were not asked;
  * with @all also facts that are as assumed, and the measurements. @ucx: why UCX
- * was not measured. 0; or -1 after a line. */
-int st_report_text(const st_t *st, const char *ucx, int all);
+ * was not measured. */
+void st_report_text(const st_t *st, const char *ucx, int all);
 /* How many results have that verdict. */
 unsigned st_report_count(const st_t *st, st_verdict_t verdict);
 /* All of it as JSON. */
