@@ -443,6 +443,18 @@ other_container() {
         --fabric "v$$" -- true 2>"$CHECK_LOG.proc" || fail "it ran without /proc"
     grep -q '^efasim: /proc/self/exe .*: mount /proc$' "$CHECK_LOG.proc" ||
         fail "no line, without /proc: $(<"$CHECK_LOG.proc")"
+    mkdir -p "$CHECK_LOG.all" && chmod 1777 "$CHECK_LOG.all" && : >"$CHECK_LOG.all/json" ||
+        fail "mkdir: status $?"
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$BUILD/bin/srd_info" --plan \
+        --ranks=2 --hosts=2 --json="$CHECK_LOG.all/json" 2>"$CHECK_LOG.proc"
+    grep '^srd_info: --json=.*/json: there is no /proc' "$CHECK_LOG.proc" ||
+        fail "a report, without /proc: $(<"$CHECK_LOG.proc")"
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs none /proc && exec timeout 10 "$@"' sh "$BUILD/bin/efapci" \
+        "efa1:/tmp/t$$" 2>"$CHECK_LOG.proc"
+    grep '^efapci: .*: there is no /proc' "$CHECK_LOG.proc" ||
+        fail "efapci, without /proc: $(<"$CHECK_LOG.proc")"
     : >"$go"
     wait $! || fail "the fabric is gone: status $?"
     tests_ran

@@ -297,6 +297,7 @@ static int output_shared_file(int at, const char *name, int flags,
         }
         snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
         fd = open(path, O_NONBLOCK | (flags & ~O_CREAT));
+        errno = ((fd < 0) && (errno == ENOENT)) ? ENOSYS : errno;
     }
     err = errno;
     if (place >= 0) {
@@ -364,5 +365,7 @@ FILE *output_file(const char *path, int flags)
 const char *output_error(int err)
 {
     return (err == EPERM) ? "a link, a pipe, or another user's, in a folder "
-                            "where others may write" : strerror(err);
+                            "where others may write" :
+           (err == ENOSYS) ? "there is no /proc, by which what is in a folder "
+                             "is opened that is held" : strerror(err);
 }

@@ -57,8 +57,9 @@ static int server_bind(struct pci_server *server, const char *path)
     }
     server->listen_fd = socket(AF_UNIX,
                                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return ((server->listen_fd < 0) ||
-            (server_listen(server, &addr) != 0)) ? -errno : 0;
+    return ((server->listen_fd >= 0) &&
+            (server_listen(server, &addr) == 0)) ? 0 :
+           (errno == ENOENT) ? -ENOSYS : -errno; /* the folder is there */
 }
 
 int pci_server_open(struct pci_server *server, struct pci_func *func,
