@@ -57,8 +57,8 @@ python() {
     SIM=(--refuse-open)
     python_says 1 '^  module +cannot serve it: .*cannot be opened' \
         '^0 of 1 over the EFA by this module$'
-    "$BUILD/bin/srd_info" --python "$DIR/nosuch" >"$OUT" 2>&1
-    [ $? = 2 ] && grep -q 'nosuch cannot be started' "$OUT" || fail "no such one"
+    "$BUILD/bin/srd_info" --python "$DIR/no"$'\033'such >"$OUT" 2>&1
+    [ $? = 2 ] && grep -q 'no?such cannot be started: No such' "$OUT" || fail "no such one"
 }
 
 # python_wrapper NAME LINE...: a program of that name that begins with these

@@ -354,7 +354,11 @@ top_places() {
     grep -q 'srd_info: --top: not all was printed: No space left.*make room' <<<"$said" ||
         fail "onto a full disk: $said"
     rm -f "$json"
-    mkfifo "$json.fifo"
+    mkfifo "$json.fifo" # whose name, from a folder for all, may be another's
+    ln -s "$json.fifo" "$json"$'.\033x\ny'
+    said=$("$BUILD/bin/srd_info" --top --json="$json"$'.\033x\ny' 2>&1)
+    grep -q '\.?x?y: it is no file' <<<"$said" || fail "onto a name: $said"
+    rm "$json"$'.\033x\ny'
     ln -sf /dev/null "$json.link"
     for place in "$json.fifo" "$json.link"; do
         said=$("$BUILD/bin/srd_info" --top --json="$place" 2>&1) && fail "onto $place"

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "info.h"
 
+#include <command/options.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +146,8 @@ static void python_child(const void *arg, int fd)
     (void)setpgid(0, 0); /* with what it starts it can be ended */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     execlp(python, python, "-c", script, number, (char*)NULL);
-    fprintf(stderr, "srd_info: --python=%s cannot be started: %m; name a "
-            "Python 3 or the folder of a virtual environment\n", python);
+    options_error("--python=%s cannot be started: %m; name a Python 3 or the "
+                  "folder of a virtual environment", python);
     _exit(127);
 }
 

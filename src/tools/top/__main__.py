@@ -23,7 +23,8 @@ SETTLE = 2.2  # s; an interface notices its reader within a second, and writes i
 
 
 def say(line):
-    print('srd_info:', line, file=sys.stderr)
+    """A line that may have the name of another user's file: no words to a terminal."""
+    print('srd_info:', ''.join(c if c.isprintable() else '?' for c in line), file=sys.stderr)
 
 
 def write(fd, page):
