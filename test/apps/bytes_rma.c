@@ -44,18 +44,25 @@ static void rma_layout(const batch_t *batch, size_t *at)
     }
 }
 
-/* Flush by endpoint or by worker, by turns. */
-static int rma_flush(bytes_t *bt)
+/* Flush by endpoint or by worker, by turns: done only when all before it is. */
+static int rma_flush(bytes_t *bt, const msg_t *msgs, unsigned count)
 {
     op_t op                   = {0};
     ucp_request_param_t param = op_param_send(&op);
     ucs_status_t status;
+    unsigned i;
 
     if (fill_rand(&bt->rand_own) & 1) {
         status = node_flush(&bt->node);
     } else {
         op_started(&op, ucp_ep_flush_nbx(bt->node.ep, &param));
         status = op_wait(&bt->node, &op);
+    }
+    for (i = 0; i < count; ++i) {
+        if (!msgs[i].op.done) {
+            return bytes_fail(bt, msgs[i].index, msgs[i].len,
+                              "not done after the flush");
+        }
     }
     return (status == UCS_OK) ? 0 :
            bytes_fail(bt, bt->index, 0, "flush: %s",
@@ -101,17 +108,8 @@ static int rma_put_batch(bytes_t *bt, batch_t *batch)
                                          rma.peer.remote + at[i], rma.peer.rkey,
                                          &param));
     }
-    if (rma_flush(bt)) {
-        return -1;
-    }
-    /* A flush is done only when all before it is. */
-    for (i = 0; i < batch->count; ++i) {
-        if (!batch->tx[i].op.done) {
-            return bytes_fail(bt, batch->tx[i].index, batch->tx[i].len,
-                              "put not done after the flush");
-        }
-    }
-    if (batch_wait_tx(bt, batch, "put") || node_barrier(&bt->node) ||
+    if (rma_flush(bt, batch->tx, batch->count) ||
+        batch_wait_tx(bt, batch, "put") || node_barrier(&bt->node) ||
         rma_collect(bt, batch, at)) {
         return -1;
     }
@@ -140,7 +138,8 @@ static int rma_get_batch(bytes_t *bt, batch_t *batch)
                                          &param));
     }
     /* By completion only, or by a flush: both must be enough. */
-    if ((fill_rand(&bt->rand_own) & 1) && rma_flush(bt)) {
+    if ((fill_rand(&bt->rand_own) & 1) &&
+        rma_flush(bt, batch->rx, batch->count)) {
         return -1;
     }
     for (i = 0; i < batch->count; ++i) {
@@ -236,7 +235,7 @@ static int run_amo(bytes_t *bt)
         }
         ++bt->messages;
     }
-    if (rma_flush(bt) || node_barrier(&bt->node) ||
+    if (rma_flush(bt, NULL, 0) || node_barrier(&bt->node) ||
         node_swap(&bt->node, cells, sizeof(cells), &theirs, &len)) {
         return -1;
     }

@@ -4,7 +4,6 @@ if HAVE_GTEST
 check_PROGRAMS += test/gtest_ucp
 test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/ucp_test.cc \
-                          test/gtest/ucp/test_tag.cc \
                           test/gtest/ucp/test_rma.cc \
                           test/gtest/ucp/test_connect.cc \
                           test/gtest/ucp/test_failure.cc \

@@ -137,11 +137,6 @@ TEST_F(FailedRead, of_sixteen_by_two_reads_each)
     receive_all({"read:13:1:1", 300000, 13, 16, 0, 2});
 }
 
-/*
- * The sender goes on while the read fails: what it asks for after that must not
- * come to an endpoint that UCP has freed (without error handling, requests name
- * it by its address), and with error handling it is told now.
- */
 /* While it is read-only that receive alone fails. (UCP tells its sender nothing,
  * over any transport.) */
 TEST_F(FailedRead, into_read_only_memory_leaves_the_endpoint)
@@ -171,6 +166,11 @@ class FailedReadOfMany
       public testing::WithParamInterface<std::tuple<int, bool>> {
 };
 
+/*
+ * The sender goes on while the read fails: what it asks for after that must not
+ * come to an endpoint that UCP has freed (without error handling, requests name
+ * it by its address), and with error handling it is told now.
+ */
 TEST_P(FailedReadOfMany, sender_goes_on)
 {
     auto [status, peer_errors] = GetParam();

@@ -175,7 +175,7 @@ protected:
     }
 
     void message_after_puts(int rounds);
-    void atomic_after_puts(int rounds);
+    void word_after_puts(int rounds, bool atomic);
 
     struct Put {
         Op     op;
@@ -218,24 +218,28 @@ void Flag::message_after_puts(int rounds)
     }
 }
 
-void Flag::atomic_after_puts(int rounds)
+/* A put, or an atomic, to the word behind them. */
+void Flag::word_after_puts(int rounds, bool atomic)
 {
     for (int round = 1; round <= rounds; ++round) {
-        uint64_t seen = 0, one = 1;
-        Op add;
+        uint64_t seen = 0, value = atomic ? 1 : round;
+        Op word;
         put_and_fence(key(round));
-        auto param          = add.send_param();
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+        auto param          = word.send_param();
+        param.op_attr_mask |= atomic ? UCP_OP_ATTR_FIELD_DATATYPE : 0;
         param.datatype      = ucp_dt_make_contig(8);
-        add.started(ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &one, 1,
-                                      remote(length), region.rkey, &param));
+        word.started(atomic ? ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &value,
+                                                1, remote(length), region.rkey,
+                                                &param) :
+                              ucp_put_nbx(ep, &value, 8, remote(length),
+                                          region.rkey, &param));
         until([&] {
             volatile uint8_t *flag = &memory[length];
             memcpy(&seen, const_cast<uint8_t*>(flag), 8);
             return seen == uint64_t(round);
         }, "the flag");
-        look(key(round), "atomic");
-        finish(add, "atomic");
+        look(key(round), atomic ? "atomic" : "put");
+        finish(word, "flag");
         ASSERT_TRUE(round_is_right(key(round)));
     }
 }
@@ -247,7 +251,12 @@ TEST_F(Flag, active_message_after_put_and_fence)
 
 TEST_F(Flag, atomic_after_put_and_fence)
 {
-    atomic_after_puts(30);
+    word_after_puts(30, true);
+}
+
+TEST_F(Flag, put_after_put_and_fence)
+{
+    word_after_puts(30, false);
 }
 
 /* The very first puts wait until the peer has answered, in UCX's queue: a fence
@@ -265,7 +274,7 @@ TEST_F(FirstFlag, active_message_after_put_and_fence)
 
 TEST_F(FirstFlag, atomic_after_put_and_fence)
 {
-    atomic_after_puts(1);
+    word_after_puts(1, true);
 }
 
 /* Numbers in the order they were sent, as active messages of one size. */

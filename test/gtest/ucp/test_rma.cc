@@ -75,83 +75,6 @@ static const size_t edge_sizes[] = {
 INSTANTIATE_TEST_SUITE_P(sizes, Rma, testing::ValuesIn(edge_sizes),
                          testing::PrintToStringParamName());
 
-/* 500 operations in flight on one endpoint; one flush for all. */
-TEST_F(Rma, many_then_worker_flush)
-{
-    const unsigned n = 500, len = 3001;
-    ucp_ep_h ep      = connect(a, b);
-    std::vector<Buffer> out(n), in(n);
-    std::vector<Op> put_op(n), get_op(n);
-
-    map(b, ep, n * len);
-    for (unsigned i = 0; i < n; ++i) {
-        out[i] = Buffer(len, key(i));
-        put(ep, out[i].data(), len, i * len, put_op[i]);
-    }
-    flush(a);
-    for (unsigned i = 0; i < n; ++i) {
-        EXPECT_EQ(1, put_op[i].done);
-        finish(put_op[i], "put");
-        EXPECT_LT(fill_diff(memory_.data() + i * len, len, key(i), 0), 0);
-        in[i] = Buffer(len);
-        get(ep, in[i].data(), len, i * len, get_op[i]);
-    }
-    flush(ep);
-    for (unsigned i = 0; i < n; ++i) {
-        EXPECT_EQ(1, get_op[i].done);
-        finish(get_op[i], "get");
-        EXPECT_TRUE(in[i].holds(key(i)));
-    }
-    close(region_);
-}
-
-/* A put after a fence may not be seen before one that precedes it. */
-TEST_F(Rma, fence_orders_puts)
-{
-    const size_t len = 200000;
-    ucp_ep_h ep      = connect(a, b);
-
-    map(b, ep, len + 8);
-    for (uint64_t round = 1; round <= 20; ++round) {
-        Buffer out(len, key(round));
-        volatile uint64_t *flag = (uint64_t*)(memory_.data() + len);
-        uint64_t seen;
-        Op first, second;
-        put(ep, out.data(), len, 0, first);
-        ASSERT_EQ(UCS_OK, fence(a, b));
-        put(ep, &round, sizeof(round), len, second);
-        until([&] { memcpy(&seen, (void*)flag, 8); return seen == round; },
-              "the flag put after the fence");
-        ASSERT_LT(fill_diff(memory_.data(), len, key(round), 0), 0)
-                << "the flag came before the data";
-        flush(ep);
-        finish(first, "put");
-        finish(second, "put");
-    }
-    close(region_);
-}
-
-/* The message says that the data was put: it may not come first. */
-TEST_F(Rma, flush_orders_put_and_message)
-{
-    ucp_ep_h ep = connect(a, b);
-
-    map(b, ep, 1 << 20);
-    for (uint64_t round = 0; round < 20; ++round) {
-        Buffer out(1 << 20, key(round)), note(8, round), in(8);
-        Op put_op, send_op, recv_op;
-        recv(b, in, round, recv_op);
-        put(ep, out.data(), out.size(), 0, put_op);
-        flush(ep);
-        send(ep, note, round, send_op);
-        finish(recv_op, "receive");
-        EXPECT_LT(fill_diff(memory_.data(), 1 << 20, key(round), 0), 0);
-        finish(send_op, "send");
-        finish(put_op, "put");
-    }
-    close(region_);
-}
-
 /* Memory of which a part is read-only is open to a peer as a whole, and UCX
  * keeps that registration: it puts into the rest, which is opened later. Before
  * 1.16 UCX does not tell of which bytes it wants a key. */
@@ -194,48 +117,32 @@ TEST_F(Rma, put_beside_read_only_memory)
     munmap(memory, 2 * part);
 }
 
-TEST_F(Rma, flush_with_nothing_to_do)
+/* Memory that was read-only when it was sent, and is received into later. UCX
+ * has a registration of it by then, and does not ask again. */
+TEST_F(UcpTest, read_only_memory_is_received_into_once_it_may_be_written)
 {
-    ucp_ep_h ep = connect(a, b);
+    const size_t size = 1 << 20;
+    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+    ASSERT_NE(MAP_FAILED, memory);
+    ucp_ep_h ab = connect(a, b), ba = connect(b, a);
+    Buffer in(size), out(size, key(1));
+    Op in_op, out_op, again_in, again_out;
+    ucp_request_param_t param = out_op.send_param();
 
-    flush(ep);
-    flush(a);
-    exchange(b, ep, 100, key(1));
-    for (unsigned i = 0; i < 1000; ++i) {
-        flush(ep);
-        flush(a);
-    }
-}
+    recv(b, in, 1, in_op);
+    out_op.started(ucp_tag_send_nbx(ab, memory, size, 1, &param));
+    finish(in_op, "receive");
+    finish(out_op, "send from read-only memory");
+    EXPECT_EQ(0, memcmp(in.data(), memory, size));
 
-TEST_F(Rma, atomic_counter_of_two_workers)
-{
-    Entity &c    = entity_new();
-    ucp_ep_h eps[2] = {connect(a, b), connect(c, b)};
-    uint64_t sum = 0, one = 1;
-    const unsigned n = 300;
-    std::vector<uint64_t> seen(2 * n, 0);
-
-    map(b, eps[0], 8);
-    memset(memory_.data(), 0, 8);
-    Region second;
-    open(second, b, eps[1], memory_.data(), 8);
-    for (unsigned i = 0; i < 2 * n; ++i) {
-        Op op;
-        uint64_t reply    = ~0ull;
-        auto param        = op.send_param();
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE |
-                              UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-        param.datatype      = ucp_dt_make_contig(8);
-        param.reply_buffer  = &reply;
-        op.started(ucp_atomic_op_nbx(eps[i % 2], UCP_ATOMIC_OP_ADD, &one, 1,
-                                     remote(), (i % 2 ? second : region_).rkey,
-                                     &param));
-        finish(op, "fetch and add");
-        ASSERT_LT(reply, 2 * n);
-        EXPECT_EQ(0u, seen[reply]++) << "value fetched twice";
-    }
-    memcpy(&sum, memory_.data(), 8);
-    EXPECT_EQ(2 * n, sum);
-    close(second);
-    close(region_);
+    ASSERT_EQ(0, mprotect(memory, size, PROT_READ | PROT_WRITE));
+    param = again_in.tag_param();
+    again_in.started(ucp_tag_recv_nbx(a.worker, memory, size, 2,
+                                      ~ucp_tag_t(0), &param));
+    send(ba, out, 2, again_out);
+    finish(again_in, "receive into memory that was read-only");
+    finish(again_out, "send");
+    EXPECT_EQ(0, memcmp(out.data(), memory, size));
+    munmap(memory, size);
 }
