@@ -352,40 +352,6 @@ TEST_F(UctAm, order__ten_thousand_messages_in_the_order_of_posting)
     expect_in_order(count);
 }
 
-TEST_F(UctAm, self_connect__an_interface_sends_to_itself)
-{
-    open();
-    uct_ep_h self = a->connect(*a);
-
-    for (uint32_t i = 0; i < 200; ++i) {
-        ASSERT_GT(send_bcopy(self, make_message(i, 100 + i)), 0);
-    }
-    ASSERT_TRUE(wait([&] { return a->received.size() == 200; }));
-    for (uint32_t i = 0; i < 200; ++i) {
-        ASSERT_EQ(make_message(i, 100 + i), a->received[i]);
-    }
-    uct_ep_destroy(self);
-}
-
-TEST_F(UctAm, two_endpoints__to_one_peer_are_two_ordered_streams)
-{
-    open();
-    uct_ep_h second = a->connect(*b);
-    const uint64_t count = 500;
-
-    for (uint64_t i = 0; i < count; ++i) {
-        ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
-        ASSERT_EQ(UCS_OK, send_short(second, 1000000 + i, {}));
-    }
-    ASSERT_TRUE(wait([&] { return b->received.size() == 2 * count; }));
-    uint64_t next[2] = {0, 1000000};
-    for (const Bytes &message : b->received) {
-        uint64_t number = number_of(message);
-        ASSERT_EQ(next[number >= 1000000]++, number);
-    }
-    uct_ep_destroy(second);
-}
-
 /* Two that talk to each other, and then are silent: a burst is refused neither
  * at a part of the window nor at what their last talk left. */
 TEST_F(UctAm, window__of_a_burst_after_silence)

@@ -153,32 +153,6 @@ TEST_F(UctContract, flush_cancel__comes_before_requests_that_wait)
     EXPECT_TRUE(a->failures.empty());
 }
 
-/* Before the peer has answered messages can go, RMA cannot. */
-TEST_F(UctContract, pending_add__before_the_first_answer)
-{
-    SRD_ONLY("no reads");
-    open();
-    uct_ep_h fresh = a->connect(*b);
-    Pending request([&] { return send_to(fresh); });
-
-    EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(fresh, &request.uct, 0));
-    EXPECT_EQ(UCS_OK, uct_ep_am_short(fresh, AM_ID, 1, nullptr, 0));
-
-    uct_ep_h reader = a->connect(*b);
-    Pending read([&] { return send_to(reader); });
-    Memory remote(*b, 64, 1), local(*a, 64, 2);
-    uct_iov_t iov = local.iov(0, 64);
-    ASSERT_EQ(UCS_ERR_NO_RESOURCE,
-              uct_ep_get_zcopy(reader, &iov, 1,
-                               remote.address(),
-                               remote.rkey(), nullptr));
-    EXPECT_EQ(UCS_OK, uct_ep_pending_add(reader, &read.uct, 0));
-    ASSERT_TRUE(wait([&] { return read.calls > 0; }));
-    EXPECT_EQ(UCS_OK, read.answer);
-    uct_ep_destroy(fresh);
-    uct_ep_destroy(reader);
-}
-
 /* Memory that get_bcopy unpacks into may be gone with the endpoint: through
  * progress, and through the end of the interface, or through that alone. */
 TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)

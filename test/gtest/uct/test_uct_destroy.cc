@@ -47,29 +47,6 @@ TEST_F(UctEnd, close__delivers_no_message)
     EXPECT_EQ(0u, delivered);
 }
 
-/* Endpoints of a are there with operations outstanding, and nobody calls
- * progress: what the user lent is given back, once, before close returns. */
-TEST_F(UctEnd, close__with_operations_outstanding)
-{
-    open();
-    Memory local(*a, 8192, 2);
-    Completion comp[16];
-    uct_iov_t iov = local.iov(0, 8000);
-    unsigned posted = 0;
-
-    while ((posted < 16) &&
-           (uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
-                            &comp[posted].uct) == UCS_INPROGRESS)) {
-        ++posted;
-    }
-    ASSERT_GT(posted, 4u);
-    uct_ep_destroy(ep);
-    ep = nullptr;
-    for (unsigned i = 0; i < posted; ++i) {
-        EXPECT_EQ(1u, comp[i].done);
-    }
-}
-
 /* Many endpoints to a host that is away: the first waits for half a second, 500
  * looks at a clock of which each costs one millisecond; those after it for 16.
  * Others still get what they lent back meanwhile. */

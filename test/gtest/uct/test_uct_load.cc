@@ -6,11 +6,7 @@
 
 #include <flow/limits.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <list>
-#include <memory>
 
 using namespace uct_test;
 
@@ -139,72 +135,4 @@ TEST_F(UctLoadRounds, as_many_posts_as_a_poll_takes__few_wait)
         return b->count == ENDPOINTS * (1 + 2 * BEFORE) + EACH * COUNT;
     }));
     EXPECT_LE(waited_.size(), EACH * COUNT / 4);
-}
-
-TEST_F(UctLoad, seven_to_one__small_queue_fair_shares_nothing_lost)
-{
-    const int senders = 7;
-    const uint64_t each = 3000;
-    std::vector<std::unique_ptr<Entity>> from;
-    std::vector<uct_ep_h> eps;
-    std::vector<uint64_t> sent(senders, 0), got(senders, 0);
-    std::vector<uint64_t> half(senders, 0);
-    const uint64_t total_half = senders * each / 2;
-    uint64_t total = 0;
-    bool ordered = true;
-
-    b = new Entity({{"RX_QUEUE_LEN", "128"}, {"RX_BUFFERS_MAX", "256"}});
-    a = new Entity();
-    b->on_message = [&](const Bytes &message) {
-        uint64_t number = number_of(message);
-        int who = number >> 32;
-        ordered = ordered && ((number & 0xffffffff) == got[who]);
-        ++got[who];
-        if (++total == total_half) {
-            half = got;
-        }
-    };
-    for (int i = 0; i < senders; ++i) {
-        from.emplace_back(new Entity());
-        eps.push_back(from[i]->connect(*b));
-    }
-    /* introductions one by one: before them only receiver-not-ready guards */
-    for (int i = 0; i < senders; ++i) {
-        uint64_t number = (uint64_t(i) << 32) | sent[i]++;
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(eps[i], AM_ID, number, nullptr, 0));
-        ASSERT_TRUE(wait([&] {
-            from[i]->progress();
-            return (got[i] == 1) &&
-                   (uct_iface_flush(from[i]->iface(), 0, nullptr) == UCS_OK);
-        }));
-    }
-
-    ASSERT_TRUE(wait(
-            [&] {
-                for (int i = 0; i < senders; ++i) {
-                    uint64_t number = (uint64_t(i) << 32) | sent[i];
-                    if ((sent[i] < each) &&
-                        (uct_ep_am_short(eps[i], AM_ID, number, nullptr, 0) ==
-                         UCS_OK)) {
-                        ++sent[i];
-                    }
-                    from[i]->progress();
-                }
-                return total == senders * each;
-            },
-            60));
-    EXPECT_TRUE(ordered);
-    uint64_t least = *std::min_element(half.begin(), half.end());
-    uint64_t most = *std::max_element(half.begin(), half.end());
-    printf("shares when half had arrived:");
-    for (uint64_t share : half) {
-        printf(" %.1f%%", 100.0 * share / total_half);
-    }
-    printf("\n");
-    if (!is_ud()) { /* whose windows follow the delay: flow_link has its shares */
-        EXPECT_GE(least, most / 4);
-    }
-    for (int i = 0; i < senders; ++i) {
-        uct_ep_destroy(eps[i]);
-    }
 }

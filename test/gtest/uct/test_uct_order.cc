@@ -51,6 +51,7 @@ TEST_F(UctOrder, pending_add__busy_exactly_when_all_could_be_posted)
     open();
     Request request(ep, 1);
 
+    EXPECT_EQ(UCS_ERR_BUSY, uct_ep_pending_add(ep, &request.uct, 0));
     ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
     /* reads have to wait for the answer, so before it the queue takes us */
     Memory remote(*b, 64, 1), local(*a, 64, 2);

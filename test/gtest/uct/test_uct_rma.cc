@@ -375,58 +375,6 @@ TEST_F(UctPut, put_short_and_bcopy__each_length)
                                remote.rkey()));
 }
 
-/* The order that UCP's rendezvous rests on: put, fence, "done". */
-TEST_F(UctPut, fence__a_message_behind_it_finds_the_bytes_placed)
-{
-    const size_t size = 200000;
-    Memory remote(*b, size, 1), local(*a, size, 2);
-    unsigned wrong = 0;
-
-    b->record = false;
-    b->on_message = [&](const Bytes &message) {
-        for (size_t i : {size_t(0), size / 2, size - 1}) {
-            wrong += remote.data()[i] !=
-                     static_cast<uint8_t>(number_of(message));
-        }
-    };
-    for (uint64_t round = 1; round <= 200; ++round) {
-        std::fill(local.data(), local.data() + size,
-                  static_cast<uint8_t>(round));
-        uct_iov_t iov = local.iov(0, size);
-        Completion comp;
-        ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
-            return uct_ep_put_zcopy(ep, &iov, 1, address(remote),
-                                    remote.rkey(), &comp.uct);
-        }));
-        ASSERT_EQ(UCS_OK, (round % 2) ? uct_ep_fence(ep, 0) :
-                                        uct_iface_fence(a->iface(), 0));
-        ASSERT_EQ(UCS_OK, send_short(ep, round, {}));
-        ASSERT_TRUE(wait([&] { return (b->count == round) && comp.done; }));
-    }
-    EXPECT_EQ(0u, wrong);
-}
-
-TEST_F(UctPut, fence__repeated_costs_nothing_and_orders_puts_among_each_other)
-{
-    Memory remote(*b, 8, 1);
-    uint64_t seen;
-
-    for (uint64_t i = 1; i <= 600; ++i) {
-        ASSERT_EQ(UCS_OK, until_taken([&] {
-            return uct_ep_put_short(ep, &i, sizeof(i), address(remote),
-                                    remote.rkey());
-        }));
-        if (i % 3) {
-            ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
-            ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
-            continue;
-        }
-        ASSERT_TRUE(flush(ep));
-        memcpy(&seen, remote.data(), sizeof(seen));
-        ASSERT_EQ(i, seen); /* no earlier put came later */
-    }
-}
-
 /* With a read behind each write, which ends it: once, in whatever way. */
 TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
 {
