@@ -111,15 +111,7 @@ void Accident::one_host_where_handles_are_one()
 ucs_status_t
 Accident::get(const uct_iov_t &iov, Memory &remote, Completion *comp)
 {
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-
-    wait([&] {
-        status = uct_ep_get_zcopy(ep, &iov, 1,
-                                  reinterpret_cast<uintptr_t>(remote.data()),
-                                  remote.rkey(), &comp->uct);
-        return status != UCS_ERR_NO_RESOURCE;
-    });
-    return status;
+    return until_taken([&] { return get_zcopy(iov, remote, &comp->uct); });
 }
 
 } // namespace accident

@@ -142,13 +142,7 @@ protected:
 
     ucs_status_t until_taken(const List &list, Completion *comp)
     {
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
-
-        wait([&] {
-            status = post(list, comp);
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        return status;
+        return UctTest::until_taken([&] { return post(list, comp); });
     }
 
     Memory &from() const

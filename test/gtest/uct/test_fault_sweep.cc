@@ -265,9 +265,7 @@ TEST_F(FaultSweep, malloc__none_at_receive)
             fault_arm("malloc", 1, 0, 1000000000);
         }
     }
-    for (int i = 0; i < 2000; ++i) {
-        progress();
-    }
+    rounds(2000);
     EXPECT_TRUE(fault_fired());
     EXPECT_LT(b->count, endpoints) << "it had all the memory it wanted";
     fault_disarm();

@@ -93,9 +93,7 @@ TEST_F(UctAm, am_tracer__sees_every_message)
     ASSERT_EQ(UCS_OK, send_short(ep, header,
                                  Bytes(bytes.begin() + 8, bytes.begin() + 20)));
     ASSERT_TRUE(wait([&] { return b->count == 1; }));
-    for (int i = 0; i < 2000; ++i) {
-        progress(); /* from here on with short headers */
-    }
+    rounds(2000); /* from here on with short headers */
     ASSERT_EQ(UCS_OK, send_short(ep, header,
                                  Bytes(bytes.begin() + 8, bytes.begin() + 20)));
     ASSERT_EQ(1000, send_bcopy(ep, Bytes(bytes.begin(), bytes.begin() + 1000)));
@@ -270,10 +268,8 @@ TEST_F(UctAm, am_short_iov__pieces_and_limits)
             iov.push_back({piece.empty() ? nullptr : piece.data(),
                            piece.size(), nullptr, 0, 1});
         }
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
-        wait([&] {
-            status = uct_ep_am_short_iov(ep, AM_ID, iov.data(), iov.size());
-            return status != UCS_ERR_NO_RESOURCE;
+        ucs_status_t status = until_taken([&] {
+            return uct_ep_am_short_iov(ep, AM_ID, iov.data(), iov.size());
         });
         if ((whole.size() > limit) && checks_shorts(*a)) {
             EXPECT_EQ(UCS_ERR_INVALID_PARAM, status);
@@ -305,13 +301,10 @@ TEST_F(UctAm, am_zcopy__header_and_payload_at_their_limits)
         Bytes header = make_message(3, sizes.first);
         uct_iov_t iov = memory.iov(0, sizes.second);
         Completion comp;
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
-        ASSERT_TRUE(wait([&] {
-            status = uct_ep_am_zcopy(ep, AM_ID, header.data(), header.size(),
-                                     &iov, 1, 0, &comp.uct);
-            return status != UCS_ERR_NO_RESOURCE;
+        ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
+            return uct_ep_am_zcopy(ep, AM_ID, header.data(), header.size(),
+                                   &iov, 1, 0, &comp.uct);
         }));
-        ASSERT_EQ(UCS_INPROGRESS, status);
         ASSERT_TRUE(wait([&] { return comp.done > 0; }));
         EXPECT_EQ(1u, comp.done);
         EXPECT_EQ(UCS_OK, comp.status);
@@ -366,22 +359,15 @@ TEST_F(UctAm, window__of_a_burst_after_silence)
         for (unsigned i = 0; i < turns; ++i) {
             size_t there = b->count, here = a->count;
 
-            ASSERT_TRUE(wait([&] {
-                return uct_ep_am_short(ep, AM_ID, i, nullptr, 0) == UCS_OK;
-            }));
+            ASSERT_EQ(UCS_OK, send_short(ep, i, {}));
             ASSERT_TRUE(wait([&] { return b->count > there; }));
-            ASSERT_TRUE(wait([&] {
-                return uct_ep_am_short(back, AM_ID, i, nullptr, 0) == UCS_OK;
-            }));
+            ASSERT_EQ(UCS_OK, send_short(back, i, {}));
             ASSERT_TRUE(wait([&] { return a->count > here; }));
         }
         progress_for(0.002);
         size_t before = b->count;
-        unsigned sent = 0;
-        while (uct_ep_am_short(ep, AM_ID, sent, nullptr, 0) == UCS_OK) {
-            ++sent;
-        }
-        least = std::min(least, sent);
+        unsigned sent = fill();
+        least         = std::min(least, sent);
         EXPECT_LE(sent, (unsigned)FLOW_WINDOW_MAX);
         ASSERT_TRUE(wait([&] { return b->count == before + sent; }));
     }

@@ -33,9 +33,7 @@ TEST_F(UctEnd, close__delivers_no_message)
     ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
     ASSERT_TRUE(flush(ep));
     ASSERT_TRUE(wait([&] { return b->count == 1; }));
-    for (int i = 0; i < 1000; ++i) {
-        progress();
-    }
+    rounds(1000);
     b->on_message = [&](const Bytes &) { ++delivered; };
     ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
     for (int i = 0; i < 1000; ++i) {

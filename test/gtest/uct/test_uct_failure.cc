@@ -179,9 +179,7 @@ TEST_F(UctFailure, DISABLED_closed_peer__nobody_handles_until_it_is_used)
         uct_ep_check(ep, 0, nullptr);
         return !a->failures.empty();
     }));
-    for (int i = 0; i < 1000; ++i) {
-        progress();
-    }
+    rounds(1000);
     fprintf(stderr, "lives on\n");
     send_short(ep, 2, {});
     FAIL() << "still here";

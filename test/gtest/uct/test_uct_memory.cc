@@ -46,22 +46,30 @@ protected:
         uct_rkey_bundle_t rkey;
         uint8_t packed[64];
         Completion comp;
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
         ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
         ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
         uct_iov_t iov = {local.data() + offset, length, local_memh, 0, 1};
-        wait([&] {
-            status = operation(
+        ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
+            return operation(
                     ep, &iov, 1,
                     reinterpret_cast<uintptr_t>(remote.data()) + offset,
                     rkey.rkey, &comp.uct);
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        ASSERT_EQ(UCS_INPROGRESS, status);
+        }));
         ASSERT_TRUE(wait([&] { return comp.done > 0; }, 100));
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
+    }
+
+    /* The shared memory is read, from `at` on. */
+    ucs_status_t get(const Mapping &remote, const uct_iov_t &iov, size_t at,
+                     Completion &comp)
+    {
+        return until_taken([&] {
+            return uct_ep_get_zcopy(
+                    ep, &iov, 1, reinterpret_cast<uintptr_t>(remote.data()) + at,
+                    rkey.rkey, &comp.uct);
+        });
     }
 
     /* Registers them, and has the key of b's; until unshare. */
@@ -138,24 +146,14 @@ TEST_F(UctMemory, read_only__is_received_into_once_it_may_be_written)
     share(remote, local);
 
     uct_iov_t iov = {local.data(), 4096, local_memh, 0, 1};
-    ucs_status_t status;
-    wait([&] {
-        status = uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
-                                 &sent.uct);
-        return status != UCS_ERR_NO_RESOURCE;
-    });
-    ASSERT_EQ(UCS_INPROGRESS, status);
+    ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
+        return uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0, &sent.uct);
+    }));
     ASSERT_TRUE(wait([&] { return sent.done > 0; }));
     EXPECT_EQ(UCS_OK, sent.status);
 
     iov.length = size;
-    wait([&] {
-        status = uct_ep_get_zcopy(ep, &iov, 1,
-                                  reinterpret_cast<uintptr_t>(remote.data()),
-                                  rkey.rkey, &refused.uct);
-        return status != UCS_ERR_NO_RESOURCE;
-    });
-    EXPECT_EQ(UCS_ERR_INVALID_ADDR, status);
+    EXPECT_EQ(UCS_ERR_INVALID_ADDR, get(remote, iov, 0, refused));
     ASSERT_EQ(0, mprotect(local.data(), size, PROT_READ | PROT_WRITE));
     move(uct_ep_get_zcopy, remote, remote_memh, local, local_memh, 0, size);
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
@@ -187,14 +185,7 @@ TEST_F(UctMemory, read_only_in_part__is_received_into_elsewhere)
     device("fail-command", "");
     for (size_t at : {size_t(0), 2 * part, size_t(part + 1)}) {
         uct_iov_t iov = {local.data() + at, 3 * part, local_memh, 0, 1};
-        ucs_status_t status;
-        wait([&] {
-            status = uct_ep_get_zcopy(
-                    ep, &iov, 1, reinterpret_cast<uintptr_t>(remote.data()) + at,
-                    rkey.rkey, &refused.uct);
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        EXPECT_EQ(UCS_ERR_INVALID_ADDR, status);
+        EXPECT_EQ(UCS_ERR_INVALID_ADDR, get(remote, iov, at, refused));
     }
     unshare();
 }
@@ -204,9 +195,7 @@ TEST_F(UctMemory, read_only_in_part__is_received_into_elsewhere)
 TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
 {
     open();
-    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-        GTEST_SKIP() << "no RDMA WRITE here";
-    }
+    PUT_ONLY();
     const size_t size = 65536;
     Mapping remote(size, PROT_READ), local(size);
     Completion comp;
@@ -219,10 +208,7 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
 
     memset(local.data(), 0, size);
     uct_iov_t iov = {local.data(), size, local_memh, 0, 1};
-    ASSERT_EQ(UCS_INPROGRESS,
-              uct_ep_get_zcopy(ep, &iov, 1,
-                               reinterpret_cast<uintptr_t>(remote.data()),
-                               rkey.rkey, &comp.uct));
+    ASSERT_EQ(UCS_INPROGRESS, get(remote, iov, 0, comp));
     ASSERT_TRUE(wait([&] { return comp.done > 0; }));
     EXPECT_EQ(UCS_OK, comp.status);
     EXPECT_EQ(0, memcmp(local.data(), remote.data(), size));
@@ -234,9 +220,7 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
 TEST_F(UctMemory, read_only__no_right_to_write_is_added)
 {
     open();
-    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-        GTEST_SKIP() << "no RDMA WRITE here";
-    }
+    PUT_ONLY();
     const size_t size = 65536;
     Mapping remote(size, PROT_READ), local(size);
     Memory source(*a, local.data(), size);
@@ -244,7 +228,6 @@ TEST_F(UctMemory, read_only__no_right_to_write_is_added)
     uct_rkey_bundle_t rkey;
     uint8_t packed[64];
     Completion comp;
-    ucs_status_t status;
 
     memset(local.data(), 0x5a, size);
     ASSERT_EQ(UCS_OK, uct_md_mem_reg(b->md(), remote.data(), size,
@@ -254,11 +237,10 @@ TEST_F(UctMemory, read_only__no_right_to_write_is_added)
     ASSERT_EQ(0, mprotect(remote.data(), size, PROT_READ | PROT_WRITE));
     ASSERT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), remote_memh, packed));
     ASSERT_EQ(UCS_OK, uct_rkey_unpack(a->component(), packed, &rkey));
-    ASSERT_TRUE(wait([&] {
-        status = uct_ep_put_zcopy(ep, &iov, 1,
-                                  reinterpret_cast<uintptr_t>(remote.data()),
-                                  rkey.rkey, &comp.uct);
-        return status != UCS_ERR_NO_RESOURCE;
+    ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
+        return uct_ep_put_zcopy(ep, &iov, 1,
+                                reinterpret_cast<uintptr_t>(remote.data()),
+                                rkey.rkey, &comp.uct);
     }));
     ASSERT_TRUE(wait([&] { return comp.done > 0; }));
     EXPECT_NE(UCS_OK, comp.status);

@@ -18,27 +18,9 @@ protected:
     {
         SRD_ONLY("no RMA");
         open(config);
-        if (puts && !(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-            ASSERT_EQ(nullptr, getenv("NEED_PUT")) << "puts were expected";
-            GTEST_SKIP() << "no RDMA WRITE here";
+        if (puts) {
+            PUT_ONLY();
         }
-    }
-
-    /* Retries while the peer has not answered or nothing is free. */
-    template <typename Post> auto until_taken(Post post) -> decltype(post())
-    {
-        auto status = static_cast<decltype(post())>(UCS_ERR_NO_RESOURCE);
-
-        wait([&] {
-            status = post();
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        return status;
-    }
-
-    static uint64_t address(Memory &memory)
-    {
-        return reinterpret_cast<uintptr_t>(memory.data());
     }
 
     static bool all_done(const std::vector<Completion> &comps)
@@ -91,7 +73,7 @@ TEST_P(UctRma, lengths_and_offsets__and_nothing_beside)
         Completion comp;
 
         std::fill(target.data(), target.data() + size, 0);
-        ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, address(remote) + offset,
+        ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address() + offset,
                                         remote.rkey(), &comp));
         ASSERT_TRUE(wait([&] { return comp.done > 0; }));
         EXPECT_EQ(UCS_OK, comp.status);
@@ -116,18 +98,18 @@ TEST_P(UctRma, nothing_and_too_much)
     uct_iov_t iov = local.iov(0, 0);
     Completion comp;
 
-    EXPECT_EQ(UCS_OK, zcopy(&iov, 1, address(remote), remote.rkey(), nullptr));
+    EXPECT_EQ(UCS_OK, zcopy(&iov, 1, remote.address(), remote.rkey(), nullptr));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, zcopy(many.data(), many.size(),
-                                           address(remote), remote.rkey(),
+                                           remote.address(), remote.rkey(),
                                            &comp));
     iov.length = most + 1;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              zcopy(&iov, 1, address(remote), remote.rkey(), &comp));
+              zcopy(&iov, 1, remote.address(), remote.rkey(), &comp));
     iov.count = 16;
     for (size_t length : {size_t(1) << 60, (size_t(1) << 60) + 1}) {
         iov.length = length;
         EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-                  zcopy(&iov, 1, address(remote), remote.rkey(), &comp));
+                  zcopy(&iov, 1, remote.address(), remote.rkey(), &comp));
         EXPECT_EQ(UCS_ERR_INVALID_PARAM,
                   uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
                                   &comp.uct));
@@ -141,13 +123,11 @@ TEST_P(UctRma, bad_rkey__fails_the_operation_and_the_endpoint_once)
     uct_iov_t iov = local.iov(0, 64);
     Completion comp;
 
-    ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, address(remote),
+    ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address(),
                                     remote.rkey() ^ 0x5a5a00, &comp));
     ASSERT_TRUE(wait([&] { return comp.done && !a->failures.empty(); }));
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, comp.status);
-    for (int i = 0; i < 1000; ++i) {
-        progress();
-    }
+    rounds(1000);
     EXPECT_EQ(1u, comp.done);
     EXPECT_EQ(1u, a->failures.size());
     EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
@@ -166,7 +146,7 @@ TEST_P(UctRma, many_at_once__complete_each_once_before_a_flush)
 
     for (unsigned i = 0; i < count; ++i) {
         uct_iov_t iov = local.iov(i * each, each);
-        ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, address(remote) + i * each,
+        ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address() + i * each,
                                         remote.rkey(), &comps[i]));
     }
     if (uct_ep_flush(ep, 0, &flushed.uct) == UCS_INPROGRESS) {
@@ -188,10 +168,10 @@ TEST_P(UctRma, first__waits_for_the_answer_while_messages_flow)
 
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
               (GetParam() ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
-                      ep, &iov, 1, address(remote), remote.rkey(),
+                      ep, &iov, 1, remote.address(), remote.rkey(),
                       &comp.uct));
     EXPECT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
-    ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, address(remote), remote.rkey(),
+    ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address(), remote.rkey(),
                                     &comp));
     ASSERT_TRUE(wait([&] { return comp.done > 0; }));
     EXPECT_EQ(UCS_OK, comp.status);
@@ -210,7 +190,7 @@ protected:
     ucs_status_t get_short(void *buffer, size_t length, Memory &remote)
     {
         return until_taken([&] {
-            return uct_ep_get_short(ep, buffer, length, address(remote),
+            return uct_ep_get_short(ep, buffer, length, remote.address(),
                                     remote.rkey());
         });
     }
@@ -234,7 +214,7 @@ TEST_F(UctGet, get_bcopy__unpacks_before_it_completes)
 
         ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
             return uct_ep_get_bcopy(ep, unpack, &result, length,
-                                    address(remote), remote.rkey(),
+                                    remote.address(), remote.rkey(),
                                     &comp.uct);
         }));
         ASSERT_TRUE(wait([&] { return comp.done > 0; }));
@@ -242,11 +222,11 @@ TEST_F(UctGet, get_bcopy__unpacks_before_it_completes)
         EXPECT_EQ(Bytes(remote.data(), remote.data() + length), result);
     }
     /* nothing is read at once, and too much is refused */
-    EXPECT_EQ(UCS_OK, uct_ep_get_bcopy(ep, unpack, &result, 0, address(remote),
+    EXPECT_EQ(UCS_OK, uct_ep_get_bcopy(ep, unpack, &result, 0, remote.address(),
                                        remote.rkey(), nullptr));
     EXPECT_TRUE(result.empty());
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_ep_get_bcopy(ep, unpack, &result, max + 1, address(remote),
+              uct_ep_get_bcopy(ep, unpack, &result, max + 1, remote.address(),
                                remote.rkey(), nullptr));
     EXPECT_TRUE(flush(ep));
 }
@@ -262,7 +242,7 @@ TEST_F(UctGet, get_short__each_length_returns_with_the_bytes_in_place)
 
     /* rather than wait for the peer to answer */
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              uct_ep_get_short(ep, bytes.data(), 8, address(remote),
+              uct_ep_get_short(ep, bytes.data(), 8, remote.address(),
                                remote.rkey()));
     for (size_t length = 0; length <= max; ++length) {
         std::fill(bytes.begin(), bytes.end(), 0xee);
@@ -293,14 +273,14 @@ TEST_F(UctGet, get_short__runs_no_callback_and_loses_none)
             progress();
         }
         ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
-            return uct_ep_get_zcopy(ep, &iov, 1, address(large), large.rkey(),
+            return uct_ep_get_zcopy(ep, &iov, 1, large.address(), large.rkey(),
                                     &comps[round].uct);
         }));
         auto before     = done();
         size_t received = a->count;
         value           = 0;
         ASSERT_EQ(UCS_OK, uct_ep_get_short(ep, &value, sizeof(value),
-                                           address(remote), remote.rkey()));
+                                           remote.address(), remote.rkey()));
         EXPECT_EQ(0, memcmp(&value, remote.data(), sizeof(value)));
         EXPECT_EQ(before, done());
         EXPECT_EQ(received, a->count);
@@ -320,7 +300,7 @@ TEST_F(UctGet, get_short__of_a_bad_rkey_is_an_error_and_progress_tells_it)
 
     ASSERT_EQ(UCS_OK, get_short(&value, sizeof(value), remote));
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET,
-              uct_ep_get_short(ep, &value, sizeof(value), address(remote),
+              uct_ep_get_short(ep, &value, sizeof(value), remote.address(),
                                remote.rkey() ^ 0x5a5a00));
     EXPECT_TRUE(a->failures.empty());
     EXPECT_TRUE(wait([&] { return a->failures.size() == 1; }));
@@ -355,11 +335,11 @@ TEST_F(UctPut, put_short_and_bcopy__each_length)
             ASSERT_EQ(bcopy ? ssize_t(length) : ssize_t(UCS_OK),
                       until_taken([&]() -> ssize_t {
                 return bcopy ? uct_ep_put_bcopy(ep, pack_bytes, &bytes,
-                                                address(remote),
+                                                remote.address(),
                                                 remote.rkey()) :
                                ssize_t(uct_ep_put_short(ep, bytes.data(),
                                                         length,
-                                                        address(remote),
+                                                        remote.address(),
                                                         remote.rkey()));
             })) << length;
             std::fill(bytes.begin(), bytes.end(), 0);
@@ -371,7 +351,7 @@ TEST_F(UctPut, put_short_and_bcopy__each_length)
     }
     Bytes large(shorts + 1);
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_ep_put_short(ep, large.data(), large.size(), address(remote),
+              uct_ep_put_short(ep, large.data(), large.size(), remote.address(),
                                remote.rkey()));
 }
 
@@ -392,7 +372,7 @@ TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
             uct_iov_t iov = local.iov(i * each, each);
             ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
                 return uct_ep_put_zcopy(ep, &iov, 1,
-                                        address(remote) + i * each,
+                                        remote.address() + i * each,
                                         remote.rkey(), &comps[i].uct);
             }));
         }

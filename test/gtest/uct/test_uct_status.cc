@@ -91,9 +91,7 @@ protected:
         ASSERT_EQ(UCS_OK, send_short(endpoint, 0, {}));
         ASSERT_TRUE(wait([&] { return b->count > before; }));
         ASSERT_TRUE(flush(endpoint));
-        for (int i = 0; i < 2000; ++i) {
-            progress();
-        }
+        rounds(2000);
         int calm = 0; /* rounds in turn; the device may be late */
         ASSERT_TRUE(wait([&] {
             calm = is_under_way() ? 0 : calm + 1;
@@ -134,31 +132,24 @@ protected:
         const Case &expected = GetParam();
         uct_ep_h other = a->connect(*b);
         Completion comp;
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
         settle(ep);
         settle(other);
         if (expected.kind == EFA_STATUS_CLASS_STRANGER) { /* soon after a handle
                                      was made it is tried again: UctAgain */
             Completion works;
-            wait([&] {
-                return post(&works.uct) != UCS_ERR_NO_RESOURCE;
-            });
+            until_taken([&] { return post(&works.uct); });
             ASSERT_TRUE(wait([&] { return works.done > 0; }));
         }
-        wait([&] { /* RMA waits for the peer's word */
+        ASSERT_EQ(UCS_INPROGRESS, until_taken([&] { /* RMA: the peer's word */
             inject(operation, expected.number);
-            status = post(&comp.uct);
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        ASSERT_EQ(UCS_INPROGRESS, status);
+            return post(&comp.uct);
+        }));
         ASSERT_TRUE(a->failures.empty()) << "reported from inside the post";
         ASSERT_TRUE(wait([&] { return comp.done && !a->failures.empty(); }));
         EXPECT_EQ(expected.ucs, comp.status);
         EXPECT_EQ(expected.ucs, send_short(ep, 1, {}));
-        for (int i = 0; i < 2000; ++i) {
-            progress();
-        }
+        rounds(2000);
         EXPECT_EQ(1u, comp.done);
         EXPECT_EQ(expected.dead ? 2u : 1u, a->failures.size());
         for (const Entity::Failure &failure : a->failures) {
@@ -212,9 +203,7 @@ TEST_P(UctStatus, read)
 TEST_P(UctStatus, write)
 {
     open();
-    if (!(a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY)) {
-        GTEST_SKIP() << "no RDMA WRITE here";
-    }
+    PUT_ONLY();
     Memory remote(*b, 4096, 1), local(*a, 4096, 2);
     uct_iov_t iov = local.iov(0, 64);
 
@@ -238,9 +227,7 @@ TEST_P(UctStatus, introduction)
     if (is_sent_again() || (GetParam().kind == EFA_STATUS_CLASS_STRANGER)) {
         EXPECT_EQ(1u, b->count);
     }
-    for (int i = 0; i < 2000; ++i) {
-        progress();
-    }
+    rounds(2000);
     EXPECT_LE(a->failures.size(), 1u);
 }
 
@@ -281,16 +268,12 @@ protected:
     void starts(bool put, unsigned count, Completion *comp)
     {
         uct_iov_t iov = local->iov(0, 64);
-        ucs_status_t status = UCS_ERR_NO_RESOURCE;
 
-        wait([&] {
+        ASSERT_EQ(UCS_INPROGRESS, until_taken([&] {
             inject(put ? "write" : "read", 14, count);
-            status = (put ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
-                    ep, &iov, 1, remote->address(),
-                    remote->rkey(), &comp->uct);
-            return status != UCS_ERR_NO_RESOURCE;
-        });
-        ASSERT_EQ(UCS_INPROGRESS, status);
+            return (put ? uct_ep_put_zcopy : uct_ep_get_zcopy)(
+                    ep, &iov, 1, remote->address(), remote->rkey(), &comp->uct);
+        }));
     }
 
     void open_memory()
@@ -307,11 +290,6 @@ protected:
         UctInject::TearDown();
     }
 
-    bool puts() const
-    {
-        return a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY;
-    }
-
     std::unique_ptr<Memory> remote, local;
 };
 
@@ -321,7 +299,7 @@ TEST_F(UctAgain, rma__a_few_times)
     for (bool put : {false, true}) {
         uct_ep_destroy(ep);
         ep = a->connect(*b); /* nothing was ever done on it */
-        if (put && !puts()) {
+        if (put && !has_put()) {
             break;
         }
         memset(local->data(), put, 64);
@@ -342,7 +320,7 @@ TEST_F(UctAgain, rma__not_for_ever)
     for (bool put : {false, true}) {
         uct_ep_destroy(ep);
         ep = a->connect(*b);
-        if (put && !puts()) {
+        if (put && !has_put()) {
             break;
         }
         Completion comp;
@@ -393,9 +371,7 @@ TEST_F(UctAgain, rma__of_an_endpoint_that_goes)
     EXPECT_TRUE((comp.status == UCS_ERR_CANCELED) ||
                 (comp.status == UCS_ERR_UNREACHABLE)) << comp.status;
     inject_nothing();
-    for (int i = 0; i < 1000; ++i) {
-        progress();
-    }
+    rounds(1000);
     EXPECT_EQ(1u, comp.done);
 }
 
@@ -442,9 +418,7 @@ TEST_F(UctAgain, control__begins_anew)
         inject("send", 14, 1); /* the hello */
         uct_ep_h other = a->connect(*peer);
         size_t before  = peer->count;
-        for (int i = 0; i < 5000; ++i) {
-            progress();
-        }
+        rounds(5000);
         ASSERT_TRUE(a->failures.empty());
         ASSERT_EQ(UCS_OK, send_short(other, 1, {}));
         ASSERT_TRUE(wait([&] {
@@ -494,9 +468,7 @@ TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
     ASSERT_EQ(UCS_OK, send_short(back, 0, {}));
     ASSERT_TRUE(wait([&] { return a->count && b->count; }));
     ASSERT_TRUE(wait([&] { return get() == UCS_OK; }));
-    for (int i = 0; i < 5000; ++i) {
-        progress();
-    }
+    rounds(5000);
     size_t start = b->count, last = 0;
     inject("send", 10, 1); /* the first comes last */
     for (int i = 0; i < 12; ++i) {
@@ -511,9 +483,7 @@ TEST_F(UctStatus1, failed__what_was_held_is_not_delivered)
         }
     };
     ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
-    for (int i = 0; i < 5000; ++i) {
-        progress();
-    }
+    rounds(5000);
     EXPECT_NE(0u, last);
     EXPECT_EQ(last, b->count);
     b->on_message = nullptr;

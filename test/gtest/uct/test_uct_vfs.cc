@@ -214,9 +214,7 @@ TEST_F(UctVfs, reader__meets_endpoints_that_come_and_go)
         }
         uct_ep_am_short(each[0], AM_ID, 1, nullptr, 0);
         progress_for(slow ? 0.002 : 0);
-        for (int i = 0; i < 50; ++i) {
-            progress();
-        }
+        rounds(50);
         for (auto &to_b : each) {
             uct_ep_destroy(to_b);
         }

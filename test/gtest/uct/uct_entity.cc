@@ -301,9 +301,7 @@ void UctTest::TearDown()
         ep = nullptr;
     }
     if ((a != nullptr) && (b != nullptr)) {
-        for (int i = 0; i < 100; ++i) {
-            progress(); /* they answer each other's goodbyes */
-        }
+        rounds(100); /* they answer each other's goodbyes */
     }
     delete a;
     delete b;
@@ -439,14 +437,10 @@ void UctTest::expect_in_order(uint64_t count)
 ucs_status_t
 UctTest::send_short(uct_ep_h to, uint64_t header, const Bytes &payload)
 {
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-
-    wait([&] {
-        status = uct_ep_am_short(to, AM_ID, header, payload.data(),
-                                 payload.size());
-        return status != UCS_ERR_NO_RESOURCE;
+    return until_taken([&] {
+        return uct_ep_am_short(to, AM_ID, header, payload.data(),
+                               payload.size());
     });
-    return status;
 }
 
 size_t pack_bytes(void *dest, void *arg)
@@ -459,14 +453,10 @@ size_t pack_bytes(void *dest, void *arg)
 
 ssize_t UctTest::send_bcopy(uct_ep_h to, const Bytes &bytes)
 {
-    ssize_t result = UCS_ERR_NO_RESOURCE;
-
-    wait([&] {
-        result = uct_ep_am_bcopy(to, AM_ID, pack_bytes,
-                                 const_cast<Bytes *>(&bytes), 0);
-        return result != UCS_ERR_NO_RESOURCE;
+    return until_taken([&] {
+        return uct_ep_am_bcopy(to, AM_ID, pack_bytes,
+                               const_cast<Bytes *>(&bytes), 0);
     });
-    return result;
 }
 
 uint64_t UctTest::fill(uint64_t first)

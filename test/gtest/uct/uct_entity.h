@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -57,6 +58,11 @@ inline bool is_ud()
 #define SRD_ONLY(_why)                 \
     if (uct_test::is_ud()) {           \
         GTEST_SKIP() << "ud: " << _why; \
+    }
+
+#define PUT_ONLY()                              \
+    if (!has_put()) {                           \
+        GTEST_SKIP() << "no RDMA WRITE here";   \
     }
 
 class Entity {
@@ -268,6 +274,35 @@ protected:
     void progress_for(double seconds);
     static void progress_for(double seconds,
                              const std::vector<Entity *> &those);
+
+    void rounds(unsigned count)
+    {
+        while (count-- > 0) {
+            progress();
+        }
+    }
+
+    /* `post` until the peer has answered and there is room for it; what it says
+     * then. */
+    template <typename Post> auto until_taken(Post post) -> decltype(post())
+    {
+        auto status = static_cast<decltype(post())>(UCS_ERR_NO_RESOURCE);
+
+        wait([&] {
+            status = post();
+            return status != UCS_ERR_NO_RESOURCE;
+        });
+        return status;
+    }
+
+    /* Writes, which device and rdma-core may lack; NEED_PUT: they may not. */
+    bool has_put() const
+    {
+        bool has = a->attr().cap.flags & UCT_IFACE_FLAG_PUT_ZCOPY;
+
+        EXPECT_TRUE(has || (getenv("NEED_PUT") == nullptr)) << "puts expected";
+        return has;
+    }
 
     /* Both know each other and nothing is under way. */
     void introduce();
