@@ -150,6 +150,23 @@ Parent::Parent()
     fd = atoi(number);
 }
 
+void Child::meet(Device &dev, const Address &mine)
+{
+    peer = get<Address>();
+    ah   = dev.ah(peer.gid);
+    put(mine);
+    get<char>();
+}
+
+void Parent::meet(Device &dev, const Address &mine)
+{
+    put(mine);
+    peer = get<Address>();
+    ah   = dev.ah(peer.gid);
+    EXPECT_NE(nullptr, ah);
+    put<char>('r');
+}
+
 int64_t stat_counter(int node, const std::string &name,
                      const std::string &device)
 {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -74,13 +73,10 @@ TEST(counters, of_messages_and_reads)
 /* The network loses each second packet, nobody is told but by these. */
 TEST(counters, of_packets_sent_again)
 {
-    auto control = (int (*)(const char*, const char*))dlsym(RTLD_DEFAULT,
-                                                            "efasim_control");
     Two two({}, 8192);
     int64_t pkts  = of_port(two.dev, "retrans_pkts");
     int64_t bytes = of_port(two.dev, "retrans_bytes");
 
-    ASSERT_NE(nullptr, control);
     ASSERT_EQ(0, control("loss", "0.5"));
     for (unsigned i = 0; i < 50; ++i) {
         two.exchange(100);

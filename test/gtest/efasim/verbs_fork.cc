@@ -202,10 +202,7 @@ TEST(DISABLED_Role, executer)
     Memory mem(dev, 1000);
 
     qp.recv(1, {mem.sge(0, 1000)});
-    parent.put(qp.address());
-    Address peer = parent.get<Address>();
-    ASSERT_NE(nullptr, dev.ah(peer.gid));
-    parent.put<char>('r');
+    parent.meet(dev, qp.address());
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.rcq).status);
     execlp("sleep", "sleep", "100", (char*)nullptr);
     FAIL() << strerror(errno);
@@ -228,15 +225,13 @@ TEST(fork, exec_closes_the_device)
     Qp qp(dev);
     Memory mem(dev, 100);
     Child child(1, "executer");
-    Address peer = child.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
+    child.meet(dev, qp.address());
+    const Address &peer = child.peer;
 
-    child.put(qp.address());
-    child.get<char>();
-    ASSERT_EQ(0, qp.send(1, ah, peer, {mem.sge(0, 100)}));
+    ASSERT_EQ(0, qp.send(1, child.ah, peer, {mem.sge(0, 100)}));
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     until([&] { return program_of(peer.pid) == "sleep"; });
-    ASSERT_EQ(0, qp.send(2, ah, peer, {mem.sge(0, 100)}));
+    ASSERT_EQ(0, qp.send(2, child.ah, peer, {mem.sge(0, 100)}));
     EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     child.kill(SIGTERM, peer.pid);
 }
@@ -248,15 +243,9 @@ TEST(DISABLED_Role, bare_executer)
     Device dev;
     Qp qp(dev);
     Memory mem(dev, 1000);
-    Address address    = qp.address();
     const char *none[] = {nullptr};
 
-    address.buf  = (uintptr_t)mem.data();
-    address.rkey = mem.mr->rkey;
-    parent.put(address);
-    Address peer = parent.get<Address>();
-    ASSERT_NE(nullptr, dev.ah(peer.gid));
-    parent.put<char>('r');
+    parent.meet(dev, qp.address(mem));
     parent.get<char>();
     execle("/bin/sleep", "sleep", "100", nullptr, none);
     FAIL() << strerror(errno);
@@ -269,16 +258,14 @@ TEST(fork, exec_without_the_device_closes_it)
     Qp qp(dev);
     Memory mem(dev, 1000);
     Child child(1, "bare_executer");
-    Address peer = child.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
+    child.meet(dev, qp.address());
+    const Address &peer = child.peer;
 
-    child.put(qp.address());
-    child.get<char>();
-    ASSERT_EQ(0, qp.read(1, ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
+    ASSERT_EQ(0, qp.read(1, child.ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     child.put<char>('e');
     until([&] { return program_of(peer.pid) == "sleep"; });
-    ASSERT_EQ(0, qp.read(2, ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
+    ASSERT_EQ(0, qp.read(2, child.ah, peer, mem.sge(0, 1000), peer.buf, peer.rkey));
     EXPECT_EQ(ST_BAD_QPN, poll_one(qp.scq).vendor_err);
     child.kill(SIGTERM, peer.pid);
 }

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -68,11 +67,6 @@ enum {
     COUNT_READ = 1 << 2, COUNT_WRITE = 1 << 4, CAP_EXT_MEM = 1 << 5,
     COUNT_REMOTE_READ = 1 << 3,
 };
-
-template <typename F> F symbol(const char *name)
-{
-    return (F)dlsym(RTLD_DEFAULT, name);
-}
 
 /* A file of zeros in memory that stands for a dma-buf. */
 struct Buffer {
@@ -139,14 +133,9 @@ TEST(Newer, cq_in_the_programs_memory)
     for (unsigned i = 0; i < 100; ++i) {
         ibv_sge sge    = memory.sge(0, 64);
         ibv_recv_wr rr = {i, nullptr, &sge, 1}, *bad_recv;
-        ibv_send_wr wr = {}, *bad;
+        ibv_send_wr wr = send_of(1000 + i, &sge, ah, {}), *bad;
         ASSERT_EQ(0, ibv_post_recv(qp, &rr, &bad_recv));
-        wr.wr_id      = 1000 + i;
-        wr.sg_list    = &sge;
-        wr.num_sge    = 1;
-        wr.opcode     = IBV_WR_SEND;
-        wr.send_flags = IBV_SEND_SIGNALED;
-        wr.wr.ud      = {ah, qp->qp_num, 7};
+        wr.wr.ud = {ah, qp->qp_num, 7};
         ASSERT_EQ(0, ibv_post_send(qp, &wr, &bad));
         for (unsigned k = 0; k < 2; ++k) {
             ibv_wc wc = poll_one(ibv_cq_ex_to_cq(cq));

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <dlfcn.h>
 #include <unistd.h>
 
 namespace {
@@ -43,15 +42,6 @@ std::vector<uint64_t> ids_in(ibv_cq *cq)
     return ids;
 }
 
-void set_knob(const char *name, const char *value)
-{
-    auto control = reinterpret_cast<int (*)(const char*, const char*)>(
-            dlsym(RTLD_DEFAULT, "efasim_control"));
-
-    ASSERT_NE(nullptr, control);
-    ASSERT_EQ(0, control(name, value));
-}
-
 class Sender {
 public:
     explicit Sender(int depth) :
@@ -62,14 +52,11 @@ public:
     /* They are complete, too, if another thread was at the device. */
     void post(unsigned num)
     {
-        auto progress = reinterpret_cast<int (*)()>(
-                dlsym(RTLD_DEFAULT, "efasim_progress"));
-
         for (; num > 0; --num) {
             ASSERT_EQ(0, qp.send(++id, ah, nobody(dev), {mem.sge(0, 8)}));
         }
         for (int i = 0; i < 20; ++i) {
-            progress();
+            device_progress();
             usleep(500);
         }
     }
@@ -111,9 +98,9 @@ TEST(Overrun, knob_makes_queues_small)
     Device dev;
     ibv_cq *cq;
 
-    set_knob("cq-divide", "16");
+    EXPECT_EQ(0, control("cq-divide", "16"));
     cq = ibv_create_cq(dev.ctx, 100, nullptr, nullptr, 0);
-    set_knob("cq-divide", "1");
+    EXPECT_EQ(0, control("cq-divide", "1"));
     ASSERT_NE(nullptr, cq);
     EXPECT_EQ(8, cq->cqe); /* of 128 */
     EXPECT_EQ(0, ibv_destroy_cq(cq));
@@ -139,18 +126,12 @@ TEST(keeps_up, extended_polls)
     ASSERT_LE(8u, qp_init.cap.max_send_wr);
     for (unsigned round = 1; round <= 20; ++round) {
         ibv_sge sge      = sender.mem.sge(0, 8);
-        ibv_send_wr *bad = nullptr, wr = {};
+        ibv_send_wr *bad, wr = send_of(round, &sge, sender.ah,
+                                       nobody(sender.dev));
         int64_t end      = now_ms() + WAIT_MS;
         unsigned seen    = 0;
         int ret;
 
-        wr.sg_list           = &sge;
-        wr.num_sge           = 1;
-        wr.opcode            = IBV_WR_SEND;
-        wr.send_flags        = IBV_SEND_SIGNALED;
-        wr.wr.ud.ah          = sender.ah;
-        wr.wr.ud.remote_qpn  = 255;
-        wr.wr.ud.remote_qkey = 1;
         for (unsigned i = 0; i < 8; ++i) {
             ASSERT_EQ(0, ibv_post_send(qp, &wr, &bad));
         }
@@ -173,18 +154,6 @@ TEST(keeps_up, extended_polls)
 }
 
 namespace {
-
-/* Read from this process's device, without a process that asks: that takes
- * long. */
-int64_t count_of(const char *name)
-{
-    auto counter = reinterpret_cast<int (*)(const char*, unsigned long long*)>(
-            dlsym(RTLD_DEFAULT, "efasim_counter"));
-    unsigned long long value = 0;
-
-    EXPECT_EQ(0, counter(name, &value));
-    return value;
-}
 
 /* A program that polls all the time, one completion after the other, works on
  * it, and posts the receive again, while another process sends as fast as it
@@ -246,8 +215,8 @@ public:
 
 /* The device works whatever the program does, while it exists. */
 struct Eager {
-    Eager() { set_knob("eager", "1"); }
-    ~Eager() { set_knob("eager", "0"); }
+    Eager() { EXPECT_EQ(0, control("eager", "1")); }
+    ~Eager() { EXPECT_EQ(0, control("eager", "0")); }
 };
 
 } // namespace

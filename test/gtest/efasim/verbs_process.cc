@@ -39,23 +39,15 @@ TEST(DISABLED_Role, echo)
     Device dev;
     Qp qp(dev, deep());
     Memory mem(dev, 256 * MSG_MAX), big(dev, 4 << 20);
-    Address address = qp.address();
 
     post_receives(qp, mem, 256, MSG_MAX);
     big.fill(21);
-    address.buf  = (uintptr_t)big.data();
-    address.len  = big.size();
-    address.rkey = big.mr->rkey;
-    parent.put(address);
-    Address peer = parent.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
-    ASSERT_NE(nullptr, ah);
+    parent.meet(dev, qp.address(big));
     unsigned n = parent.get<unsigned>();
-    parent.put<char>('r');
     for (unsigned i = 0; i < n; ++i) {
         ibv_wc wc = poll_one(qp.rcq);
         ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
-        ASSERT_EQ(0, qp.send(wc.wr_id, ah, peer,
+        ASSERT_EQ(0, qp.send(wc.wr_id, parent.ah, parent.peer,
                              {mem.sge(wc.wr_id * MSG_MAX, wc.byte_len)}));
         wc = poll_one(qp.scq);
         ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
@@ -73,14 +65,12 @@ TEST(process, two_nodes)
     Qp qp(dev, deep());
     Memory out(dev, MSG_MAX), in(dev, MSG_MAX), into(dev, 4 << 20);
     Child child(1, "echo");
-    Address peer = child.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
+    child.meet(dev, qp.address());
+    const Address &peer = child.peer;
 
     EXPECT_NE(0, memcmp(&peer.gid, &dev.gid, sizeof(dev.gid)))
             << "each node has a GID of its own";
-    child.put(qp.address());
     child.put(n);
-    child.get<char>();
     int64_t tx    = stat_counter(0, "tx_bytes");
     int64_t pkts  = stat_counter(0, "tx_pkts");
     int64_t rx    = stat_counter(1, "rx_bytes");
@@ -93,14 +83,14 @@ TEST(process, two_nodes)
         fill_bytes(out.data(), len, i, 0);
         in.poison();
         ASSERT_EQ(0, qp.recv(i, {in.sge(0, MSG_MAX)}));
-        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, len)}));
+        ASSERT_EQ(0, qp.send(i, child.ah, peer, {out.sge(0, len)}));
         ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
         ibv_wc wc = poll_one(qp.rcq);
         ASSERT_EQ(len, wc.byte_len);
         ASSERT_LT(fill_diff(in.data(), len, i, 0), 0) << len;
         total += len;
     }
-    ASSERT_EQ(0, qp.read(1, ah, peer, into.sge(0, peer.len), peer.buf,
+    ASSERT_EQ(0, qp.read(1, child.ah, peer, into.sge(0, peer.len), peer.buf,
                          peer.rkey));
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
     EXPECT_LT(fill_diff(into.data(), into.size(), 21, 0), 0);
@@ -166,16 +156,13 @@ TEST(process, sleeping_sender_sends)
     Qp qp(dev, deep());
     Memory out(dev, 100);
     Child child(1, "echo");
-    Address peer = child.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
 
-    child.put(qp.address());
+    child.meet(dev, qp.address());
     child.put(10u);
-    child.get<char>();
     int64_t before = stat_counter(0, "rx_pkts");
     for (unsigned i = 0; i < 10; ++i) {
         ASSERT_EQ(0, qp.recv(i, {out.sge(0, 100)}));
-        ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(0, 10)}));
+        ASSERT_EQ(0, qp.send(i, child.ah, child.peer, {out.sge(0, 10)}));
     }
     until([&] { return stat_counter(0, "rx_pkts") >= before + 10; });
     ibv_wc wc[20];
@@ -192,17 +179,9 @@ TEST(DISABLED_Role, victim)
     Device dev;
     Qp qp(dev, deep());
     Memory mem(dev, 1 << 20);
-    Address address = qp.address();
-    ibv_ah *ah;
 
     post_receives(qp, mem, 100, 1000);
-    address.buf  = (uintptr_t)mem.data();
-    address.rkey = mem.mr->rkey;
-    parent.put(address);
-    Address peer = parent.get<Address>();
-    ah           = dev.ah(peer.gid);
-    ASSERT_NE(nullptr, ah);
-    parent.put<char>('r');
+    parent.meet(dev, qp.address(mem));
     for (;;) {
         ibv_wc wc;
         if (ibv_poll_cq(qp.rcq, 1, &wc) == 1) {
@@ -284,10 +263,9 @@ TEST(process, registered_pages_stay_the_devices)
     Qp qp(dev, deep());
     Memory plain(dev, len);
     Child victim(1, "victim");
-    Address peer = victim.get<Address>();
-    victim.put(qp.address());
-    victim.get<char>();
-    ibv_ah *ah = dev.ah(peer.gid);
+    victim.meet(dev, qp.address());
+    const Address &peer = victim.peer;
+    ibv_ah *ah          = victim.ah;
     auto at    = (uint8_t*)mmap(nullptr, len, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(at, 0xa5, len);
@@ -353,10 +331,9 @@ TEST(process, number_of_the_dead_is_a_strangers)
     Qp qp(dev, deep());
     Memory mem(dev, 4096);
     Child victim(1, "victim");
-    Address peer = victim.get<Address>();
-    victim.put(qp.address());
-    victim.get<char>();
-    ibv_ah *ah = dev.ah(peer.gid);
+    victim.meet(dev, qp.address());
+    const Address &peer = victim.peer;
+    ibv_ah *ah          = victim.ah;
     ASSERT_EQ(0, qp.read(1, ah, peer, mem.sge(0, 4096), peer.buf, peer.rkey));
     ASSERT_EQ(IBV_WC_SUCCESS, poll_one(qp.scq).status);
 

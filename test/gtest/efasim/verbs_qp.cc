@@ -126,16 +126,9 @@ TEST(post, long_lists)
     ibv_send_wr *bad;
 
     for (unsigned i = 0; i < list.size(); ++i) {
-        list[i].wr_id             = i;
-        list[i].next              = (i + 1 < list.size()) ? &list[i + 1] :
-                                                            nullptr;
-        list[i].opcode            = IBV_WR_SEND;
-        list[i].send_flags        = IBV_SEND_SIGNALED;
-        list[i].sg_list           = &sge;
-        list[i].num_sge           = 1;
-        list[i].wr.ud.ah          = ah;
-        list[i].wr.ud.remote_qpn  = 255; /* nobody */
-        list[i].wr.ud.remote_qkey = 1;
+        list[i]       = send_of(i, &sge, ah, {});
+        list[i].next  = (i + 1 < list.size()) ? &list[i + 1] : nullptr;
+        list[i].wr.ud = {ah, 255, 1}; /* nobody */
     }
     for (unsigned round = 0; round < 3; ++round) {
         ASSERT_EQ(0, ibv_post_send(qp.qp, list.data(), &bad));

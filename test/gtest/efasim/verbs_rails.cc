@@ -33,16 +33,6 @@ struct End {
         return params;
     }
 
-    Address address()
-    {
-        Address address = qp.address();
-
-        address.buf  = (uintptr_t)mem.data();
-        address.len  = mem.size();
-        address.rkey = mem.mr->rkey;
-        return address;
-    }
-
     std::string name;
     Device dev;
     Qp qp;
@@ -73,8 +63,8 @@ uint32_t read_from(End &a, End &b)
     const size_t at = a.mem.size() / 2;
 
     b.mem.fill(99);
-    EXPECT_EQ(0, a.qp.read(1, ah, b.address(), a.mem.sge(at, at),
-                           b.address().buf, b.address().rkey));
+    EXPECT_EQ(0, a.qp.read(1, ah, b.qp.address(), a.mem.sge(at, at),
+                           (uintptr_t)b.mem.data(), b.mem.mr->rkey));
     ibv_wc wc = poll_one(a.qp.scq);
     if (wc.status == IBV_WC_SUCCESS) {
         EXPECT_LT(fill_diff(a.mem.data() + at, at, 99, 0), 0);

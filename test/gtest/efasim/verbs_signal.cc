@@ -53,17 +53,9 @@ void handler_traffic(int)
 
     if (handler.posted - handler.received < 8) {
         ibv_sge into = handler.mem->sge(0, 100), from = handler.mem->sge(100, 100);
-        ibv_recv_wr recv = {}, *bad_recv;
-        ibv_send_wr send = {}, *bad_send;
-        recv.sg_list          = &into;
-        recv.num_sge          = 1;
-        send.sg_list          = &from;
-        send.num_sge          = 1;
-        send.opcode           = IBV_WR_SEND;
-        send.send_flags       = IBV_SEND_SIGNALED;
-        send.wr.ud.ah         = handler.ah;
-        send.wr.ud.remote_qpn = handler.to->qp->qp_num;
-        send.wr.ud.remote_qkey = handler.to->qkey;
+        ibv_recv_wr recv = {0, nullptr, &into, 1}, *bad_recv;
+        ibv_send_wr send = send_of(0, &from, handler.ah, handler.to->address()),
+                    *bad_send;
         handler.failed += ibv_post_recv(handler.to->qp, &recv, &bad_recv) != 0;
         handler.failed += ibv_post_send(handler.from->qp, &send,
                                         &bad_send) != 0;

@@ -3,15 +3,6 @@
 #include "verbs_test.h"
 
 #include <cstring>
-#include <dlfcn.h>
-
-static int control(const char *name, const std::string &value)
-{
-    static auto call = reinterpret_cast<int (*)(const char*, const char*)>(
-            dlsym(RTLD_DEFAULT, "efasim_control"));
-
-    return call(name, value.c_str());
-}
 
 class Status : public testing::Test, public Two {
 protected:
@@ -188,12 +179,9 @@ TEST(DISABLED_Role, responder_without_handle)
     Device dev;
     Qp qp(dev);
     Memory mem(dev, 4096);
-    Address address = qp.address();
 
     mem.fill(5);
-    address.buf  = (uintptr_t)mem.data();
-    address.rkey = mem.mr->rkey;
-    parent.put(address);
+    parent.put(qp.address(mem));
     Address peer = parent.get<Address>(); /* refused so far */
     ibv_ah *ah   = dev.ah(peer.gid);
     ASSERT_NE(nullptr, ah);

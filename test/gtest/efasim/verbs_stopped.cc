@@ -108,18 +108,12 @@ TEST(DISABLED_Role, stopped)
     Memory mem(dev, (RECEIVES + REST) * LEN);
     Memory big(dev, BIG, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
                          (writes ? IBV_ACCESS_REMOTE_WRITE : 0));
-    Address address = qp.address();
 
     for (size_t i = 0; i < RECEIVES; ++i) {
         ASSERT_EQ(0, qp.recv(i, {mem.sge(i * LEN, LEN)}));
     }
     big.fill(KEY_READ);
-    address.buf  = (uintptr_t)big.data();
-    address.rkey = big.mr->rkey;
-    parent.put(address);
-    Address peer = parent.get<Address>();
-    ASSERT_NE(nullptr, dev.ah(peer.gid));
-    parent.put<char>('r');
+    parent.meet(dev, qp.address(big));
     parent.get<char>();
 
     std::vector<unsigned> seen(RECEIVES + REST);
@@ -155,10 +149,9 @@ void served_while_stopped()
     Qp qp(dev, params(writes));
     Memory out(dev, LEN * (RECEIVES + REST)), into(dev, BIG);
     Child child(1, "stopped", {"--timeout-ms", "1000"});
-    Address peer = child.get<Address>();
-    ibv_ah *ah   = dev.ah(peer.gid);
-    child.put(qp.address());
-    child.get<char>();
+    child.meet(dev, qp.address());
+    const Address &peer = child.peer;
+    ibv_ah *ah          = child.ah;
     auto send = [&](uint32_t i) {
         fill_bytes(out.data() + i * LEN, LEN, KEY_SENT + i, 0);
         ASSERT_EQ(0, qp.send(i, ah, peer, {out.sge(i * LEN, LEN)},

@@ -14,13 +14,6 @@
 #include <thread>
 #include <unistd.h>
 
-uint64_t test_seed()
-{
-    const char *seed = getenv("TEST_SEED");
-
-    return seed ? strtoull(seed, nullptr, 0) : 1;
-}
-
 int64_t now_ms()
 {
     using namespace std::chrono;
@@ -42,10 +35,24 @@ void until(const std::function<bool()> &is_so)
     EXPECT_TRUE(done);
 }
 
-int64_t middle(std::vector<int64_t> numbers)
+int control(const char *name, const std::string &value)
 {
-    std::sort(numbers.begin(), numbers.end());
-    return numbers.at(numbers.size() / 2);
+    return symbol<int (*)(const char*, const char*)>("efasim_control")(
+            name, value.c_str());
+}
+
+int64_t count_of(const char *name)
+{
+    unsigned long long value = 0;
+
+    EXPECT_EQ(0, symbol<int (*)(const char*, unsigned long long*)>(
+                         "efasim_counter")(name, &value));
+    return value;
+}
+
+int device_progress()
+{
+    return symbol<int (*)()>("efasim_progress")();
 }
 
 /* The device's backstop sleeps by this function of the C library's. It sleeps
@@ -295,6 +302,16 @@ Address Qp::address() const
     return address;
 }
 
+Address Qp::address(Memory &range, size_t at) const
+{
+    Address address = this->address();
+
+    address.buf  = (uintptr_t)range.data() + at;
+    address.len  = range.size();
+    address.rkey = range.mr->rkey;
+    return address;
+}
+
 int Qp::recv(uint64_t id, std::vector<ibv_sge> list)
 {
     ibv_recv_wr wr = {}, *bad;
@@ -305,20 +322,30 @@ int Qp::recv(uint64_t id, std::vector<ibv_sge> list)
     return ibv_post_recv(qp, &wr, &bad);
 }
 
-int Qp::send(uint64_t id, ibv_ah *ah, const Address &to,
-             std::vector<ibv_sge> list, unsigned flags, const uint32_t *imm)
+ibv_send_wr send_of(uint64_t id, ibv_sge *piece, ibv_ah *ah, const Address &to)
 {
-    ibv_send_wr wr = {}, *bad;
+    ibv_send_wr wr = {};
 
     wr.wr_id             = id;
-    wr.opcode            = imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
-    wr.imm_data          = imm ? htobe32(*imm) : 0;
-    wr.send_flags        = flags;
-    wr.sg_list           = list.data();
-    wr.num_sge           = list.size();
+    wr.opcode            = IBV_WR_SEND;
+    wr.send_flags        = IBV_SEND_SIGNALED;
+    wr.sg_list           = piece;
+    wr.num_sge           = 1;
     wr.wr.ud.ah          = ah;
     wr.wr.ud.remote_qpn  = to.qpn;
     wr.wr.ud.remote_qkey = to.qkey;
+    return wr;
+}
+
+int Qp::send(uint64_t id, ibv_ah *ah, const Address &to,
+             std::vector<ibv_sge> list, unsigned flags, const uint32_t *imm)
+{
+    ibv_send_wr wr = send_of(id, list.data(), ah, to), *bad;
+
+    wr.opcode     = imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+    wr.imm_data   = imm ? htobe32(*imm) : 0;
+    wr.send_flags = flags;
+    wr.num_sge    = list.size();
     return ibv_post_send(qp, &wr, &bad);
 }
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -55,14 +56,22 @@ enum {
 
 constexpr int WAIT_MS = 20000;
 
-uint64_t test_seed();
 int64_t now_ms();
 
 /* Looks until it is so; a failure when it never is. */
 void until(const std::function<bool()> &is_so);
 
-/* The one in the middle; of an even number, the later of the two. */
-int64_t middle(std::vector<int64_t> numbers);
+/* A function that this process may have, of a newer rdma-core or the emulator's
+ * for tests (efasim.h). */
+template <typename F> F symbol(const char *name)
+{
+    return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+}
+
+/* Sets a knob of this process's device; counts of it; what a poll does. */
+int control(const char *name, const std::string &value);
+int64_t count_of(const char *name);
+int device_progress();
 
 /* Sleeps of this process's device: somebody wakes it, or their time ends. */
 struct Backstop {
@@ -155,6 +164,7 @@ public:
     int modify(ibv_qp_state state, int mask, uint32_t qkey, int rnr_retry);
     int to_rts(uint32_t qkey, int rnr_retry);
     Address address() const;
+    Address address(Memory &range, size_t at = 0) const;
 
     /* Return what the verbs return: 0 or an errno value. */
     int recv(uint64_t id, std::vector<ibv_sge> list);
@@ -198,6 +208,9 @@ struct Two {
     ibv_ah *ah;
 };
 
+/* A signaled message of one piece. */
+ibv_send_wr send_of(uint64_t id, ibv_sge *piece, ibv_ah *ah, const Address &to);
+
 /* An SRD queue pair in RTS with @cq for both directions; it signals only what
  * asks for that. */
 ibv_qp *qp_on(Device &dev, ibv_cq *cq);
@@ -222,6 +235,10 @@ public:
     template <typename T> void put(const T &v) { put(&v, sizeof(v)); }
     template <typename T> T get() { T v = {}; get(&v, sizeof(v)); return v; }
 
+    /* Set by meet(): where the other's queue pair is. */
+    Address     peer = {};
+    ibv_ah      *ah  = nullptr;
+
     int         fd = -1;
     std::string log; /* of the child */
 };
@@ -240,6 +257,9 @@ public:
     /* Wait until it ends. @return its exit status, 128 + signal. */
     int wait();
     void expect_ok(); /* wait, and its tests passed */
+
+    /* They tell each other where they are; both have a handle then. */
+    void meet(Device &dev, const Address &mine);
     void kill(int sig, pid_t pid);
 
     pid_t pid = -1; /* of `efasim run` */
@@ -249,6 +269,7 @@ public:
 class Parent : public Peer {
 public:
     Parent();
+    void meet(Device &dev, const Address &mine);
 };
 
 /* Counter of a device of @node, as `efasim stat --raw` prints it; -1: none. */
