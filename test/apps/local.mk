@@ -26,7 +26,7 @@ check_PROGRAMS += test/ucp_soak
 test_ucp_soak_SOURCES = $(test_apps_common) test/apps/ucp_soak.c \
                         test/apps/soak.h test/apps/soak_traffic.c \
                         test/apps/soak_report.c
-test_ucp_soak_LDADD   = $(UCP_LIBS) -ldl
+test_ucp_soak_LDADD   = $(UCP_LIBS)
 
 check_PROGRAMS += test/ucp_far
 test_ucp_far_SOURCES = test/apps/ucp_far.c

@@ -71,7 +71,7 @@ int soak_traffic_end(soak_t *s);
 void soak_report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Progress. A time of SOAK_WAIT seconds in which nothing completed is told,
- * with what UCX's files say of our interfaces, and its end with its length. */
+ * with what is in flight, and its end with its length. */
 void soak_report_progress(soak_t *s);
 
 /* Something completed, or a wait for something new begins. */

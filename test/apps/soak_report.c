@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "soak.h"
 #include "watchdog.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,85 +47,6 @@ static double report_cpu_delay(void)
     return waited * 1e-9;
 }
 
-/* UCX's tree of objects as files (UCX_VFS), without its file system: of libucs,
- * whose version this program does not know. */
-typedef struct report_vfs {
-    ucs_status_t (*list)(const char *path, void (*cb)(const char*, void*),
-                         void *arg);
-    ucs_status_t (*read)(const char *path, void *text);
-    void         (*init)(void *text);
-    const char  *(*cstr)(void *text);
-    void         (*cleanup)(void *text);
-    unsigned     files; /* printed */
-} report_vfs_t;
-
-static void report_file(report_vfs_t *vfs, const char *path)
-{
-    uint64_t text[32] = {0}; /* a ucs_string_buffer_t of any version */
-
-    vfs->init(text);
-    if (vfs->read(path, text) == UCS_OK) {
-        printf("  %s: %s", path, vfs->cstr(text));
-        ++vfs->files;
-    }
-    vfs->cleanup(text);
-}
-
-/* Names of a folder: UCX lists under a lock, which reading takes, too. */
-typedef struct report_names {
-    char     name[64][64];
-    unsigned count;
-} report_names_t;
-
-static void report_take(const char *name, void *arg)
-{
-    report_names_t *names = arg;
-
-    if (names->count < 64) {
-        snprintf(names->name[names->count++], sizeof(names->name[0]), "%s",
-                 name);
-    }
-}
-
-/* /uct/worker/W/iface/I/srd/FILE: all files of the last folder. */
-static void report_folder(report_vfs_t *vfs, const char *path, unsigned depth)
-{
-    static const char *const want[] = {"worker", NULL, "iface", NULL};
-    report_names_t names            = {.count = 0};
-    char below[512];
-    unsigned i;
-
-    vfs->list(path, report_take, &names);
-    for (i = 0; i < names.count; ++i) {
-        snprintf(below, sizeof(below), "%s/%s", path, names.name[i]);
-        if (depth == 5) {
-            report_file(vfs, below);
-        } else if ((depth == 4) ? (!strcmp(names.name[i], "srd") ||
-                                   !strcmp(names.name[i], "ud")) :
-                                  ((want[depth] == NULL) ||
-                                   !strcmp(names.name[i], want[depth]))) {
-            report_folder(vfs, below, depth + 1);
-        }
-    }
-}
-
-static void report_vfs(void)
-{
-    report_vfs_t vfs = {0};
-
-    *(void**)&vfs.list    = dlsym(RTLD_DEFAULT, "ucs_vfs_path_list_dir");
-    *(void**)&vfs.read    = dlsym(RTLD_DEFAULT, "ucs_vfs_path_read_file");
-    *(void**)&vfs.init    = dlsym(RTLD_DEFAULT, "ucs_string_buffer_init");
-    *(void**)&vfs.cstr    = dlsym(RTLD_DEFAULT, "ucs_string_buffer_cstr");
-    *(void**)&vfs.cleanup = dlsym(RTLD_DEFAULT, "ucs_string_buffer_cleanup");
-    if (!vfs.list || !vfs.read || !vfs.init || !vfs.cstr || !vfs.cleanup) {
-        soak_report("record: this UCX has no such files");
-        return;
-    }
-    report_folder(&vfs, "/uct", 0);
-    soak_report("record: %u files", vfs.files);
-}
-
 static void report_slots(const char *name, const soak_slot_t *slots)
 {
     unsigned i;
@@ -150,7 +68,6 @@ static void report_record(const soak_t *s)
                 s->messages, s->tx_done, s->rx_done, s->word);
     report_slots("send", s->tx);
     report_slots("receive", s->rx);
-    report_vfs();
 }
 
 void soak_report_moved(void)
