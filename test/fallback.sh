@@ -73,35 +73,36 @@ between_hosts_inside() {
     [ $status = 0 ] || fail "client: status $status"
 }
 
+# once SIDE, never SIDE...: server or client.
 once() {
-    [ "$(grep -c 'although this one has an EFA' "$1")" = 1 ] ||
-        fail "not one warning in $1"
+    [ "$(grep -c 'although this one has an EFA' "$CHECK_LOG.$1")" = 1 ] ||
+        fail "not one warning of the $1"
 }
 
 never() {
-    says_not 'although this one has an EFA|ERROR' "$1"
+    local side
+    for side; do says_not 'although this one has an EFA|ERROR' "$CHECK_LOG.$side"; done
 }
 
 fallback_excluded() {
     between_hosts "$SRDRUN" env UCX_TLS=tcp,sm -- \
         "$SRDRUN" env UCX_NET_DEVICES=v1 || exit
-    once "$CHECK_LOG.server"
-    once "$CHECK_LOG.client"
+    once server
+    once client
     says 'UCX takes tcp on v1 .*leaves it out' "$CHECK_LOG.client"
 }
 
 fallback_silenced() {
     between_hosts "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n -- \
         "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
+    never server client
 }
 
 # The peer runs without the module: only our side can tell.
 fallback_peer() {
     between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
-    never "$CHECK_LOG.server"
-    once "$CHECK_LOG.client"
+    never server
+    once client
     says 'the peer offers no srd or ud of this kind' "$CHECK_LOG.client"
 }
 
@@ -109,7 +110,7 @@ fallback_peer() {
 fallback_other_kind() {
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- \
         "$SRDRUN" env UCX_TLS=ud,tcp || exit
-    once "$CHECK_LOG.client"
+    once client
     says 'the peer offers no ud of this kind: start it with .* same UCX_TLS' \
         "$CHECK_LOG.client"
 }
@@ -120,7 +121,7 @@ fallback_unusable() {
     export DEVICE_MAY_IDLE=y
     between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
         exit
-    once "$CHECK_LOG.client"
+    once client
     says 'EFA: rdmap0s6 cannot be opened: no right' "$CHECK_LOG.client"
 }
 
@@ -129,19 +130,16 @@ fallback_unusable() {
 fallback_none() {
     local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
+    never server client
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
     between_hosts "$SRDRUN" env UCX_TLS=ud,tcp -- \
         "$SRDRUN" env UCX_TLS=ud,tcp UCX_LOG_LEVEL=info || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
+    never server client
     says 'ud interface closed: [1-9][0-9]+ messages sent' "$CHECK_LOG.client"
     at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
     between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
         "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
-    never "$CHECK_LOG.server"
-    never "$CHECK_LOG.client"
+    never server client
 }
 
 # Two processes on one host, over tcp and over shared memory: no alarm.
@@ -157,8 +155,7 @@ fallback_same_host() {
         on_node "${STOCK_PERFTEST[@]}" 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
             >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
         wait $pid || fail "server: status $?"
-        never "$CHECK_LOG.server"
-        never "$CHECK_LOG.client"
+        never server client
     done
 }
 
@@ -174,112 +171,60 @@ failing() {
     sim=(--fail-command "$list")
 }
 
+# limit KIB: sets sim and words, so that so much memory can be locked.
+limit() {
+    sim=(--memlock-root) words=(bash -c "ulimit -l $1; exec \"\$@\"" - env)
+}
+
 # way NAME: a way in which the device can be missing. Sets sim (options of efasim),
 # words (what goes before the program), reason (a pattern of the warning).
 way() {
     sim=() words=() reason='UCX_TLS=tcp.* leaves it out: UCX_TLS=.* takes it'
     case $1 in
-    no_device)
-        words=(SYSFS_PATH="$pictures/none")
-        reason='no EFA device: attach one'
-        ;;
-    no_driver)
-        words=(SYSFS_PATH="$pictures/pci")
-        reason='has no driver: load it with .modprobe efa'
-        ;;
-    no_device_file)
-        words=(SYSFS_PATH="$pictures/verbs")
-        reason='uverbs97 is not: start the container with --device'
-        ;;
-    no_provider)
-        words=(SYSFS_PATH="$pictures/unknown")
-        reason='no provider for it: .*install'
-        ;;
-    no_right)
-        sim=(--refuse-open)
-        reason='no right to read and write.*udev rule'
-        ;;
-    refused)
-        words=(EFASIM_REFUSE_OPEN=EIO)
-        reason='cannot be opened: Input/output error.*load the driver anew'
-        ;;
-    old_libefa)
-        failing get-context EOPNOTSUPP
-        reason='libefa is older than the driver needs; update'
-        ;;
-    no_libefa)
-        words=(LD_LIBRARY_PATH="$pictures/libefa")
-        reason='libefa cannot be opened .*: install'
-        ;;
-    no_libibverbs)
-        words=(LD_LIBRARY_PATH="$pictures/libibverbs")
-        reason='libibverbs cannot be opened .*: install'
-        ;;
-    no_match)
-        words=(LD_LIBRARY_PATH="$pictures/match")
-        reason='libefa and libibverbs do not match .*: install both'
-        ;;
-    memlock_open)
-        sim=(--memlock-root)
-        words=(bash -c 'ulimit -l 64; exec "$@"' - env)
-        reason='the limit (on locked memory )?is 64 KiB.*ulimit -l unlimited'
-        ;;
-    memlock_both) # enough for one transport
-        sim=(--memlock-root)
-        words=(bash -c 'ulimit -l 6000; exec "$@"' - env)
-        reason='=tcp.* leaves it out: UCX_TLS=.* takes it'
-        ;;
-    no_srd) # the first one that is tried, of whichever kind
-        sim=(--fail-command create-qp:1:ENOMEM)
-        reason='no (SRD|UD) queue pair: .*close other'
-        ;;
-    no_ud) # both trials: srd, then srd and ud
-        sim=(--fail-command create-qp:3:ENOMEM)
-        reason='=tcp.* leaves it out: UCX_TLS=.* takes it'
-        ;;
-    memlock_buffers)
-        sim=(--memlock-root)
-        words=(bash -c 'ulimit -l 2000; exec "$@"' - env)
-        reason='the limit (on locked memory )?is 2000 KiB.*ulimit -l unlimited'
-        ;;
-    no_pd)
-        failing alloc-pd ENOMEM
-        reason='no protection domain: .*close some'
-        ;;
-    no_cq)
-        failing create-cq EINVAL
-        reason='no completion queue of .* entries: Invalid argument.*max_cqe'
-        ;;
-    no_qp)
-        failing create-qp ENOMEM
-        reason='the device has none left.*close other'
-        ;;
-    other_device)
-        words=(UCX_NET_DEVICES=v1)
-        reason='UCX_(NET_DEVICES|TLS)=.*( leaves it out: .*takes it|, or unset UCX_NET_DEVICES)'
-        ;;
-    no_srd_there) # said when it ends
+    no_device) words=(SYSFS_PATH="$pictures/none") reason='no EFA device: attach one' ;;
+    no_driver) words=(SYSFS_PATH="$pictures/pci")
+        reason='has no driver: load it with .modprobe efa' ;;
+    no_device_file) words=(SYSFS_PATH="$pictures/verbs")
+        reason='uverbs97 is not: start the container with --device' ;;
+    no_provider) words=(SYSFS_PATH="$pictures/unknown") reason='no provider for it: .*install' ;;
+    no_right) sim=(--refuse-open) reason='no right to read and write.*udev rule' ;;
+    refused) words=(EFASIM_REFUSE_OPEN=EIO)
+        reason='cannot be opened: Input/output error.*load the driver anew' ;;
+    old_libefa) failing get-context EOPNOTSUPP
+        reason='libefa is older than the driver needs; update' ;;
+    no_libefa) words=(LD_LIBRARY_PATH="$pictures/libefa")
+        reason='libefa cannot be opened .*: install' ;;
+    no_libibverbs) words=(LD_LIBRARY_PATH="$pictures/libibverbs")
+        reason='libibverbs cannot be opened .*: install' ;;
+    no_match) words=(LD_LIBRARY_PATH="$pictures/match")
+        reason='libefa and libibverbs do not match .*: install both' ;;
+    memlock_open) limit 64
+        reason='the limit (on locked memory )?is 64 KiB.*ulimit -l unlimited' ;;
+    memlock_both) limit 6000 ;; # enough for one transport
+    memlock_buffers) limit 2000
+        reason='the limit (on locked memory )?is 2000 KiB.*ulimit -l unlimited' ;;
+    no_srd) sim=(--fail-command create-qp:1:ENOMEM) # the first one tried, of whichever kind
+        reason='no (SRD|UD) queue pair: .*close other' ;;
+    no_ud) sim=(--fail-command create-qp:3:ENOMEM) ;; # both trials: srd, then srd and ud
+    no_pd) failing alloc-pd ENOMEM
+        reason='no protection domain: .*close some' ;;
+    no_cq) failing create-cq EINVAL
+        reason='no completion queue of .* entries: Invalid argument.*max_cqe' ;;
+    no_qp) failing create-qp ENOMEM
+        reason='the device has none left.*close other' ;;
+    other_device) words=(UCX_NET_DEVICES=v1)
+        reason='UCX_(NET_DEVICES|TLS)=.*( leaves it out: .*takes it|, or unset UCX_NET_DEVICES)' ;;
+    no_srd_there | no_srd_for_long) # said when it ends, and before
         words=(FAR_PORT=23462 FAR_LINGER=4)
-        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
-        ;;
-    no_srd_for_long) # said before
-        words=(FAR_PORT=23462 FAR_LINGER=14)
-        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with'
-        ;;
-    other_srd)
-        words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1
-            UCX_EFA_CLAIM=n)
-        reason='((another component of|own srd in) .*unset UCX_EFA_CLAIM|=tcp.* takes it)'
-        ;;
-    silenced)
-        words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
-        reason='cannot be opened: Input/output error'
-        ;;
-    declined)
-        words=(LD_LIBRARY_PATH="$pictures/resized"
-            UCX_MODULE_DIR="$pictures/none") # the ib module would fail
-        reason='not used with .*use a release'
-        ;;
+        [ "$1" = no_srd_there ] || words=(FAR_PORT=23462 FAR_LINGER=14)
+        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with' ;;
+    other_srd) words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1 UCX_EFA_CLAIM=n)
+        reason='((another component of|own srd in) .*unset UCX_EFA_CLAIM|=tcp.* takes it)' ;;
+    silenced) words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
+        reason='cannot be opened: Input/output error' ;;
+    declined) # (the ib module would fail)
+        words=(LD_LIBRARY_PATH="$pictures/resized" UCX_MODULE_DIR="$pictures/none")
+        reason='not used with .*use a release' ;;
     esac
 }
 
@@ -341,6 +286,13 @@ no_way() {
     [[ $2 == @(^tcp*|ud,sm*) && $1 != @(works|memlock_both|no_ud) ]]
 }
 
+# cells: those of the rows WAY TLS LINES [IP] of standard input, each by cell; bad counts
+# those that are not as expected.
+cells() {
+    local row
+    while read -ra row; do cell "${row[@]}" || bad=$((bad + 1)); done
+}
+
 # cell WAY TLS LINES [IP]: one program on one emulated node sends to the other
 # host, by its worker's address or by socket address.
 cell() {
@@ -350,7 +302,7 @@ cell() {
     way "$1"
     "$EFASIM" run --node 1 "${sim[@]}" -- env "${tls[@]}" "${words[@]}" \
         "$SRDRUN" "$BUILD/test/ucp_far" "$CHECK_LOG.address" "${@:4}" \
-        >"$out" 2>&1 || status=$?
+        >"$out" 2>&1 </dev/null || status=$?
     [ $status = 0 ] || no_way "$1" "$2" ||
         { cat "$out"; echo "$1, UCX_TLS=$2: status $status"; return 1; }
     lines=$(grep -aEc 'EFA +WARN|WARN +libuct_srd' "$out")
@@ -388,16 +340,17 @@ table_cells() {
             cell "$name" "${TABLE_TLS[i]}" "${expected[i]}" || bad=$((bad + 1))
         done
     done < <(table_rows)
-    # endpoints by socket address
-    cell works srd,tcp 0 "$server_ip" || bad=$((bad + 1))
-    cell works unset 0 "$server_ip" || bad=$((bad + 1))
-    cell works ud,tcp,sm,self 0 "$server_ip" || bad=$((bad + 1))
-    cell works tcp,sm,self 1 "$server_ip" || bad=$((bad + 1))
-    cell refused unset 1 "$server_ip" || bad=$((bad + 1))
-    cell refused srd,tcp 1 "$server_ip" || bad=$((bad + 1))
-    cell no_srd_there srd,tcp 1 "$server_ip" || bad=$((bad + 1))
+    cells <<END # endpoints by socket address
+works srd,tcp 0 $server_ip
+works unset 0 $server_ip
+works ud,tcp,sm,self 0 $server_ip
+works tcp,sm,self 1 $server_ip
+refused unset 1 $server_ip
+refused srd,tcp 1 $server_ip
+no_device unset 0 $server_ip
+no_srd_there srd,tcp 1 $server_ip
+END
     warned_before_end && bad=$((bad + 1))
-    cell no_device unset 0 "$server_ip" || bad=$((bad + 1))
     wait $long || bad=$((bad + 1))
     [ $bad = 0 ] || fail "$bad cells"
 }
@@ -458,22 +411,26 @@ nodes_inside() {
     local pictures=$CHECK_LOG.pictures far_fd far_fds=() far_pids=() bad=0
     mkdir -p "$pictures/none/class"
     far_server address "$EFASIM" run --node 0 -- env UCX_TLS=srd,ud,tcp,sm,self
-    cell works unset 0 || bad=1
-    cell refused unset 1 || bad=1
-    cell refused tcp,sm,self 1 || bad=1
-    cell works srd,tcp 0 127.0.0.1 || bad=1
-    cell works ud,tcp,sm,self 0 || bad=1
-    cell refused ud,tcp,sm,self 1 || bad=1
-    cell no_device unset 0 || bad=1
+    cells <<END
+works unset 0
+refused unset 1
+refused tcp,sm,self 1
+works srd,tcp 0 127.0.0.1
+works ud,tcp,sm,self 0
+refused ud,tcp,sm,self 1
+no_device unset 0
+END
     far_servers_end
     far_fds=() far_pids=()
     far_server address "$EFASIM" run --node 1 -- env UCX_TLS=srd,tcp,sm,self
-    cell refused unset 0 || bad=1
-    cell works tcp,sm,self 0 || bad=1
-    cell works tcp,sm,self 0 127.0.0.1 || bad=1
-    cell works tcp 0 127.0.0.1 || bad=1
-    cell refused unset 0 127.0.0.1 || bad=1
-    cell works srd,tcp 0 127.0.0.1 || bad=1
+    cells <<END
+refused unset 0
+works tcp,sm,self 0
+works tcp,sm,self 0 127.0.0.1
+works tcp 0 127.0.0.1
+refused unset 0 127.0.0.1
+works srd,tcp 0 127.0.0.1
+END
     far_servers_end
     [ $bad = 0 ] || fail "see above"
 }
