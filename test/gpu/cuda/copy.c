@@ -132,9 +132,7 @@ GPU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value,
 {
     void *at = gpu_reach(dst, count);
 
-    if (at == NULL) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF(at == NULL, INVALID_VALUE);
     memset(at, value, count);
     return CUDA_SUCCESS;
 }
@@ -148,13 +146,9 @@ GPU_EXPORT CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
 
 GPU_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
-    if (gpu_current() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_current() < 0, INVALID_CONTEXT);
     *stream = calloc(1, sizeof(**stream));
-    if (*stream == NULL) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    GPU_ERROR_IF(*stream == NULL, OUT_OF_MEMORY);
     pthread_mutex_init(&(*stream)->mutex, NULL);
     pthread_mutex_lock(&streams_mutex);
     (*stream)->next = streams;
@@ -184,9 +178,7 @@ GPU_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
     CUresult ret;
 
-    if (gpu_capture_hurt()) {
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
+    GPU_ERROR_IF(gpu_capture_hurt(), STREAM_CAPTURE_UNSUPPORTED);
     ret = stream_run(stream);
     gpu_count_wait();
     return ret;
@@ -197,9 +189,7 @@ GPU_EXPORT CUresult cuCtxSynchronize(void)
     struct gpu_stream *stream;
     CUresult           ret = CUDA_SUCCESS, one;
 
-    if (gpu_current() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_current() < 0, INVALID_CONTEXT);
     pthread_mutex_lock(&streams_mutex);
     for (stream = streams; stream != NULL; stream = stream->next) {
         one = stream_run(stream);
@@ -223,17 +213,11 @@ cuStreamAddCallback(CUstream stream,
     return CUDA_SUCCESS;
 }
 
-GPU_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event,
-                                      unsigned flags)
-{
-    return CUDA_SUCCESS;
-}
+GPU_EXPORT GPU_ANSWER(cuStreamWaitEvent, CUDA_SUCCESS)
 
 GPU_EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
-    if (gpu_current() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_current() < 0, INVALID_CONTEXT);
     *event = calloc(1, sizeof(**event));
     return (*event == NULL) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

@@ -93,11 +93,7 @@ GPU_EXPORT cudaError_t cudaMalloc(void **ptr, size_t size)
     return ret;
 }
 
-GPU_EXPORT cudaError_t cudaMallocManaged(void **ptr, size_t size,
-                                         unsigned flags)
-{
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
+GPU_EXPORT GPU_ANSWER(cudaMallocManaged, CUDA_ERROR_NOT_SUPPORTED)
 
 RUNTIME(cudaFree, (void *ptr), cuMemFree_v2((uintptr_t)ptr))
 RUNTIME(cudaHostAlloc, (void **ptr, size_t size, unsigned flags),
@@ -145,10 +141,7 @@ GPU_EXPORT cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-GPU_EXPORT cudaError_t cudaGetLastError(void)
-{
-    return CUDA_SUCCESS;
-}
+GPU_EXPORT GPU_ANSWER(cudaGetLastError, CUDA_SUCCESS)
 
 GPU_EXPORT const char *cudaGetErrorString(cudaError_t error)
 {

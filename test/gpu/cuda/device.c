@@ -116,12 +116,8 @@ CUcontext gpu_context_of(int device)
 
 GPU_EXPORT CUresult cuInit(unsigned flags)
 {
-    if (flags != 0) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (gpu_count() == 0) {
-        return CUDA_ERROR_NO_DEVICE;
-    }
+    GPU_ERROR_IF(flags != 0, INVALID_VALUE);
+    GPU_ERROR_IF(gpu_count() == 0, NO_DEVICE);
     gpu_started = 1;
     return CUDA_SUCCESS;
 }
@@ -134,39 +130,29 @@ GPU_EXPORT CUresult cuDriverGetVersion(int *version)
 
 GPU_EXPORT CUresult cuDeviceGetCount(int *count)
 {
-    if (!gpu_started) {
-        return CUDA_ERROR_NOT_INITIALIZED;
-    }
+    GPU_ERROR_IF(!gpu_started, NOT_INITIALIZED);
     *count = gpu_count();
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    if (!gpu_started) {
-        return CUDA_ERROR_NOT_INITIALIZED;
-    }
-    if (gpu_device(ordinal) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(!gpu_started, NOT_INITIALIZED);
+    GPU_ERROR_IF(gpu_device(ordinal) == NULL, INVALID_DEVICE);
     *device = ordinal;
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 {
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     snprintf(name, length, "Emulated GPU %d", device);
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     memset(uuid, 0, sizeof(*uuid));
     uuid->bytes[0] = 'E';
     uuid->bytes[1] = gpu_device(device)->bus;
@@ -181,9 +167,7 @@ GPU_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 
 GPU_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     *bytes = GPU_MEMORY;
     return CUDA_SUCCESS;
 }
@@ -201,9 +185,7 @@ GPU_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute,
 {
     const struct gpu_device *gpu = gpu_device(device);
 
-    if (gpu == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu == NULL, INVALID_DEVICE);
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
         *value = gpu->bus;
@@ -235,9 +217,7 @@ GPU_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute,
 GPU_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context,
                                              CUdevice device)
 {
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     gpu_lock();
     ++gpu_contexts[device].retained;
     gpu_unlock();
@@ -249,9 +229,7 @@ GPU_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     CUresult ret = CUDA_SUCCESS;
 
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     gpu_lock();
     if (gpu_contexts[device].retained == 0) {
         ret = CUDA_ERROR_INVALID_CONTEXT;
@@ -265,9 +243,7 @@ GPU_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 GPU_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device,
                                                unsigned *flags, int *active)
 {
-    if (gpu_device(device) == NULL) {
-        return CUDA_ERROR_INVALID_DEVICE;
-    }
+    GPU_ERROR_IF(gpu_device(device) == NULL, INVALID_DEVICE);
     *flags = 0;
     gpu_lock();
     *active = gpu_contexts[device].retained > 0;
@@ -284,9 +260,7 @@ GPU_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device,
 
 GPU_EXPORT CUresult cuCtxGetCurrent(CUcontext *context)
 {
-    if (!gpu_started) {
-        return CUDA_ERROR_NOT_INITIALIZED;
-    }
+    GPU_ERROR_IF(!gpu_started, NOT_INITIALIZED);
     *context = (gpu_current() < 0) ? NULL : &gpu_contexts[gpu_current()];
     return CUDA_SUCCESS;
 }
@@ -302,18 +276,14 @@ GPU_EXPORT CUresult cuCtxSetCurrent(CUcontext context)
 
 GPU_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
-    if (gpu_stack.depth == GPU_STACK) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF(gpu_stack.depth == GPU_STACK, INVALID_VALUE);
     gpu_stack.context[gpu_stack.depth++] = context;
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
-    if (gpu_stack.depth == 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_stack.depth == 0, INVALID_CONTEXT);
     --gpu_stack.depth;
     if (context != NULL) {
         *context = gpu_stack.context[gpu_stack.depth];
@@ -323,18 +293,14 @@ GPU_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
 
 GPU_EXPORT CUresult cuCtxGetDevice(CUdevice *device)
 {
-    if (gpu_current() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_current() < 0, INVALID_CONTEXT);
     *device = gpu_current();
     return CUDA_SUCCESS;
 }
 
 GPU_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
 {
-    if ((context == NULL) && (gpu_current() < 0)) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF((context == NULL) && (gpu_current() < 0), INVALID_CONTEXT);
     *id = 1 + ((context != NULL) ? context->device : gpu_current());
     return CUDA_SUCCESS;
 }
@@ -345,10 +311,7 @@ GPU_EXPORT CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version)
     return CUDA_SUCCESS;
 }
 
-GPU_EXPORT CUresult cuCtxSetFlags(unsigned flags)
-{
-    return CUDA_SUCCESS;
-}
+GPU_EXPORT GPU_ANSWER(cuCtxSetFlags, CUDA_SUCCESS)
 
 GPU_EXPORT CUresult cuCtxGetFlags(unsigned *flags)
 {

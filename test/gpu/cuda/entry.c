@@ -98,31 +98,23 @@ GPU_EXPORT CUresult cuGetProcAddress(const char *name, void **call,
 }
 
 /* The answer of a driver for such a device. */
-#define GPU_MISSING(_name) \
-    GPU_EXPORT CUresult _name(void) \
-    { \
-        return CUDA_ERROR_NOT_SUPPORTED; \
-    }
+#define GPU_MISSING(_name) GPU_ANSWER(_name, CUDA_ERROR_NOT_SUPPORTED)
 
-/* The same behind hooked.c */
-#define GPU_MISSING_HOOKED(_name) \
-    CUresult gpu_##_name(void) \
-    { \
-        return CUDA_ERROR_NOT_SUPPORTED; \
-    }
+GPU_EXPORT GPU_MISSING(cuMemExportToShareableHandle)
+GPU_EXPORT GPU_MISSING(cuMemImportFromShareableHandle)
+GPU_EXPORT GPU_MISSING(cuMemPoolDestroy)
+GPU_EXPORT GPU_MISSING(cuMemPoolExportPointer)
+GPU_EXPORT GPU_MISSING(cuMemPoolExportToShareableHandle)
+GPU_EXPORT GPU_MISSING(cuMemPoolImportFromShareableHandle)
+GPU_EXPORT GPU_MISSING(cuMemPoolImportPointer)
+GPU_EXPORT GPU_MISSING(cuMemPoolSetAccess)
+GPU_EXPORT GPU_MISSING(cuMemRangeGetAttribute)
 
-GPU_MISSING(cuMemExportToShareableHandle)
-GPU_MISSING(cuMemImportFromShareableHandle)
-GPU_MISSING(cuMemPoolDestroy)
-GPU_MISSING(cuMemPoolExportPointer)
-GPU_MISSING(cuMemPoolExportToShareableHandle)
-GPU_MISSING(cuMemPoolImportFromShareableHandle)
-GPU_MISSING(cuMemPoolImportPointer)
-GPU_MISSING(cuMemPoolSetAccess)
-GPU_MISSING(cuMemRangeGetAttribute)
-GPU_MISSING_HOOKED(cuMemAllocAsync)
-GPU_MISSING_HOOKED(cuMemAllocFromPoolAsync)
-GPU_MISSING_HOOKED(cuMemAllocPitch_v2)
-GPU_MISSING_HOOKED(cuMemFreeAsync)
-GPU_MISSING_HOOKED(cuModuleGetGlobal_v2)
-GPU_MISSING_HOOKED(cuLibraryGetGlobal)
+/* The same behind hooked.c. */
+GPU_MISSING(gpu_cuMemAllocAsync)
+GPU_MISSING(gpu_cuMemAllocFromPoolAsync)
+GPU_MISSING(gpu_cuMemAllocPitch_v2)
+GPU_MISSING(gpu_cuMemAllocManaged)
+GPU_MISSING(gpu_cuMemFreeAsync)
+GPU_MISSING(gpu_cuModuleGetGlobal_v2)
+GPU_MISSING(gpu_cuLibraryGetGlobal)

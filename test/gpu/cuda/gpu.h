@@ -17,6 +17,21 @@
 
 #define GPU_EXPORT __attribute__((visibility("default")))
 
+/* A call that only answers, whatever it is given */
+#define GPU_ANSWER(_name, _answer) \
+    int _name(void) \
+    { \
+        return _answer; \
+    }
+
+/* The call ends in CUDA_ERROR_`_error` where this is so. */
+#define GPU_ERROR_IF(_condition, _error) \
+    do { \
+        if (_condition) { \
+            return CUDA_ERROR_##_error; \
+        } \
+    } while (0)
+
 enum {
     GPU_DEVICES   = 8,
     GPU_PAGE      = 4096,

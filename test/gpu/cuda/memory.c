@@ -182,9 +182,7 @@ static CUresult range_add(struct gpu_block *block, CUdeviceptr start,
 {
     unsigned i = range_index(start);
 
-    if (gpu_range_count == GPU_RANGES) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    GPU_ERROR_IF(gpu_range_count == GPU_RANGES, OUT_OF_MEMORY);
     memmove(&gpu_ranges[i + 1], &gpu_ranges[i],
             (gpu_range_count - i) * sizeof(gpu_ranges[0]));
     gpu_ranges[i] = (struct gpu_range){
@@ -205,9 +203,7 @@ CUresult gpu_alloc(int device, size_t size, CUdeviceptr *ptr)
     CUdeviceptr room;
     CUresult ret;
 
-    if (size == 0) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF(size == 0, INVALID_VALUE);
     if (size <= GPU_BLOCK / 2) {
         for (block = gpu_blocks; block < gpu_blocks + GPU_BLOCKS; ++block) {
             if ((block->start == 0) || (block->device != device) ||
@@ -223,9 +219,7 @@ CUresult gpu_alloc(int device, size_t size, CUdeviceptr *ptr)
     }
 
     block = (size > GPU_MEMORY) ? NULL : block_new(device, size);
-    if (block == NULL) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    GPU_ERROR_IF(block == NULL, OUT_OF_MEMORY);
     ret = range_add(block, block->start, size, ptr);
     if (ret != CUDA_SUCCESS) {
         block_release(block);
@@ -251,10 +245,8 @@ CUresult gpu_free(CUdeviceptr ptr)
 {
     const struct gpu_range *range = gpu_range_find(ptr);
 
-    if ((range == NULL) || (range->start != ptr) ||
-        (gpu_blocks[range->block].handle != 0)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF((range == NULL) || (range->start != ptr) ||
+                 (gpu_blocks[range->block].handle != 0), INVALID_VALUE);
 
     range_remove(range);
     return CUDA_SUCCESS;
@@ -274,9 +266,8 @@ CUresult gpu_reserve(size_t size, CUdeviceptr *ptr)
             i  = -1u; /* again from the first */
         }
     }
-    if ((unused == GPU_RESERVED) || (size > GPU_VA_END - at)) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    GPU_ERROR_IF((unused == GPU_RESERVED) || (size > GPU_VA_END - at),
+                 OUT_OF_MEMORY);
     gpu_reserved[unused].start = at;
     gpu_reserved[unused].size  = size;
     *ptr                       = at;
@@ -309,10 +300,8 @@ CUresult gpu_unreserve(CUdeviceptr ptr, size_t size)
 {
     struct gpu_reserved *at = reserved_find(ptr, size);
 
-    if ((at == NULL) || (at->start != ptr) || (at->size != size) ||
-        is_mapped(ptr, size)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF((at == NULL) || (at->start != ptr) || (at->size != size) ||
+                 is_mapped(ptr, size), INVALID_VALUE);
     at->start = 0;
     return CUDA_SUCCESS;
 }
@@ -323,13 +312,10 @@ CUresult gpu_map(const struct gpu_part *part, int device, unsigned handle,
     struct gpu_block *block = block_unused();
     CUresult ret;
 
-    if ((block == NULL) || (reserved_find(ptr, part->size) == NULL) ||
-        is_mapped(ptr, part->size)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (block_map_at(block, ptr, device, part->size, part->fd) != 0) {
-        return CUDA_ERROR_MAP_FAILED;
-    }
+    GPU_ERROR_IF((block == NULL) || (reserved_find(ptr, part->size) == NULL) ||
+                 is_mapped(ptr, part->size), INVALID_VALUE);
+    GPU_ERROR_IF(block_map_at(block, ptr, device, part->size, part->fd) != 0,
+                 MAP_FAILED);
     block->foreign = 0;
     block->handle  = handle;
     ret            = range_add(block, ptr, part->size, &ptr);
@@ -341,9 +327,8 @@ CUresult gpu_map(const struct gpu_part *part, int device, unsigned handle,
 
 CUresult gpu_unmap(CUdeviceptr ptr, size_t size)
 {
-    if ((reserved_find(ptr, size) == NULL) || !is_mapped(ptr, size)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF((reserved_find(ptr, size) == NULL) || !is_mapped(ptr, size),
+                 INVALID_VALUE);
     while (is_mapped(ptr, size)) {
         gpu_handle_put(gpu_range_block(&gpu_ranges[range_index(ptr)])->handle);
         range_remove(&gpu_ranges[range_index(ptr)]);
@@ -357,10 +342,9 @@ CUresult gpu_open_foreign(const struct gpu_part *part, int device,
     struct gpu_block *block = block_unused();
     CUresult ret;
 
-    if ((block == NULL) ||
-        (block_map(block, device, part->block, part->fd) != 0)) {
-        return CUDA_ERROR_MAP_FAILED;
-    }
+    GPU_ERROR_IF((block == NULL) ||
+                 (block_map(block, device, part->block, part->fd) != 0),
+                 MAP_FAILED);
     block->foreign = 1;
     ret            = range_add(block, block->start + part->offset, part->size,
                                ptr);

@@ -9,29 +9,15 @@ enum {
 };
 
 #define NVML_MISSING(_name) \
-    GPU_EXPORT int _name(void) \
-    { \
-        return NVML_ERROR_NOT_SUPPORTED; \
-    }
+    GPU_EXPORT GPU_ANSWER(_name, NVML_ERROR_NOT_SUPPORTED)
 
-GPU_EXPORT int nvmlInit_v2(void)
-{
-    return 0;
-}
-
-GPU_EXPORT int nvmlInitWithFlags(unsigned flags)
-{
-    return 0;
-}
+GPU_EXPORT GPU_ANSWER(nvmlInit_v2, 0)
+GPU_EXPORT GPU_ANSWER(nvmlInitWithFlags, 0)
+GPU_EXPORT GPU_ANSWER(nvmlShutdown, 0)
 
 GPU_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
 {
     *count = 1;
-    return 0;
-}
-
-GPU_EXPORT int nvmlShutdown(void)
-{
     return 0;
 }
 

@@ -16,9 +16,7 @@
 
 CUresult gpu_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size)
 {
-    if (gpu_current() < 0) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    GPU_ERROR_IF(gpu_current() < 0, INVALID_CONTEXT);
     return GPU_LOCKED(gpu_alloc(gpu_current(), size, ptr));
 }
 
@@ -28,13 +26,6 @@ CUresult gpu_cuMemFree_v2(CUdeviceptr ptr)
         return CUDA_SUCCESS;
     }
     return GPU_LOCKED(gpu_free(ptr));
-}
-
-/* No memory that moves between host and device. */
-CUresult gpu_cuMemAllocManaged(CUdeviceptr *ptr, size_t size,
-                                      unsigned flags)
-{
-    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /* Memory that the program maps itself, as PyTorch's expandable segments are: a
@@ -59,9 +50,8 @@ GPU_EXPORT CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size,
 {
     (void)alignment; /* GPU_BLOCK is enough */
     (void)address;   /* a hint */
-    if ((flags != 0) || (size == 0) || (size % GPU_BLOCK)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF((flags != 0) || (size == 0) || (size % GPU_BLOCK),
+                 INVALID_VALUE);
     return GPU_LOCKED(gpu_reserve(size, ptr));
 }
 
@@ -79,15 +69,11 @@ GPU_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle,
     unsigned i;
     int fd;
 
-    if (prop->requestedHandleTypes != 0) {
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    if ((flags != 0) || (size == 0) || (size % GPU_BLOCK) ||
-        (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED) ||
-        (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) ||
-        (gpu_device(prop->location.id) == NULL)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    GPU_ERROR_IF(prop->requestedHandleTypes != 0, NOT_SUPPORTED);
+    GPU_ERROR_IF((flags != 0) || (size == 0) || (size % GPU_BLOCK) ||
+                 (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED) ||
+                 (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) ||
+                 (gpu_device(prop->location.id) == NULL), INVALID_VALUE);
     fd = memfd_create(GPU_FD_MEMORY, MFD_CLOEXEC);
     gpu_lock();
     for (i = 0; (i < GPU_HANDLES) && (gpu_handles[i].uses != 0); ++i);
@@ -231,12 +217,8 @@ GPU_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 {
     const char *most = getenv("FAKE_GPU_PINNED");
 
-    if (gpu_capture_hurt()) {
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
-    if ((most != NULL) && (pinned >= atoi(most))) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    GPU_ERROR_IF(gpu_capture_hurt(), STREAM_CAPTURE_UNSUPPORTED);
+    GPU_ERROR_IF((most != NULL) && (pinned >= atoi(most)), OUT_OF_MEMORY);
     ++pinned;
     return (posix_memalign(ptr, GPU_PAGE, size) == 0) ?
            CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -443,13 +425,9 @@ GPU_EXPORT CUresult cuMemGetHandleForAddressRange(void *handle,
     CUresult ret;
     int fd;
 
-    if ((type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) || (size == 0) ||
-        (((ptr | size) & (GPU_PAGE - 1)) != 0)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if ((value != NULL) && (*value == '0')) {
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
+    GPU_ERROR_IF((type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) || (size == 0) ||
+                 (((ptr | size) & (GPU_PAGE - 1)) != 0), INVALID_VALUE);
+    GPU_ERROR_IF((value != NULL) && (*value == '0'), NOT_SUPPORTED);
 
     gpu_lock();
     ret = dmabuf_make(ptr, ptr + size, &fd);
@@ -510,9 +488,7 @@ GPU_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr,
     memcpy(&own, &handle, sizeof(own));
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", own.pid, own.part.fd);
     fd = (own.pid == getpid()) ? -1 : open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        return CUDA_ERROR_MAP_FAILED;
-    }
+    GPU_ERROR_IF(fd < 0, MAP_FAILED);
     if ((fstat(fd, &st) != 0) || (st.st_ino != own.inode)) {
         close(fd);
         return CUDA_ERROR_INVALID_HANDLE;
