@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Order and ring of srd_gpu for a C++ test, which cannot read its C11 atomics.
+ * The order of srd_gpu for a C++ test, which cannot read its C11 atomics.
  * The device here completes writes in any order, one by one.
  */
 #include "uct/ib/srd_gpu/srd_gpu.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SHIM_CHANNELS 3
 #define SHIM_WRITES   4096
@@ -32,8 +28,6 @@ typedef struct shim {
 
 const char *srd_gpu_order_seed(uint64_t seed);
 const char *srd_gpu_order_peers(void);
-const char *srd_gpu_ring_threads(uint64_t first, unsigned log_depth,
-                                 unsigned threads, unsigned each);
 
 static unsigned shim_random(shim_t *shim, unsigned below)
 {
@@ -229,85 +223,5 @@ const char *srd_gpu_order_peers(void)
         free(peers[i]);
     }
     shim_free(shim);
-    return wrong;
-}
-
-/* ------------------------------------------------------------ the ring */
-
-typedef struct shim_ring {
-    srd_gpu_ring_t ring;
-    uint64_t       pi, ci;
-    unsigned       each;
-    uint64_t       threads;
-} shim_ring_t;
-
-static void *shim_kernel(void *arg)
-{
-    shim_ring_t    *shim  = arg;
-    uint64_t        depth = 1ul << shim->ring.log_depth, pi;
-    uint64_t        who   = __atomic_fetch_add(&shim->threads, 1,
-                                               __ATOMIC_RELAXED);
-    srd_gpu_desc_t *desc;
-    unsigned        i;
-
-    for (i = 0; i < shim->each; ++i) {
-        pi = __atomic_load_n(&shim->pi, __ATOMIC_RELAXED);
-        do {
-            while (pi - __atomic_load_n(&shim->ci, __ATOMIC_ACQUIRE) >= depth) {
-                sched_yield();
-                pi = __atomic_load_n(&shim->pi, __ATOMIC_RELAXED);
-            }
-        } while (!__atomic_compare_exchange_n(&shim->pi, &pi, pi + 1, 0,
-                                              __ATOMIC_RELAXED,
-                                              __ATOMIC_RELAXED));
-        desc        = &shim->ring.queue[pi & (depth - 1)];
-        desc->laddr = who;
-        desc->raddr = i;
-        __atomic_store_n(&desc->owner, (pi >> shim->ring.log_depth) & 1,
-                         __ATOMIC_RELEASE);
-    }
-    return NULL;
-}
-
-/* Threads write, each a sequence; every one is taken whole and in order. */
-const char *srd_gpu_ring_threads(uint64_t first, unsigned log_depth,
-                                 unsigned threads, unsigned each)
-{
-    size_t         size = sizeof(srd_gpu_desc_t) << log_depth;
-    uint64_t       next[16] = {0}, left = (uint64_t)threads * each;
-    shim_ring_t    shim = {.pi = first, .ci = first, .each = each};
-    pthread_t      ids[16];
-    const char    *wrong = NULL;
-    srd_gpu_desc_t desc;
-    unsigned       i;
-    void          *queue = aligned_alloc(64, size);
-
-    srd_gpu_ring_init(&shim.ring, queue, &shim.ci, log_depth);
-    if ((first >> log_depth) & 1) { /* as if those before had been written */
-        memset(queue, 0, size);
-    }
-    shim.ring.taken = first;
-    for (i = 0; i < threads; ++i) {
-        pthread_create(&ids[i], NULL, shim_kernel, &shim);
-    }
-    while (left > 0) {
-        if (!srd_gpu_ring_peek(&shim.ring, &desc)) {
-            sched_yield();
-            continue;
-        }
-        if ((desc.laddr >= threads) || (desc.raddr != next[desc.laddr]++)) {
-            wrong = "a descriptor was taken twice, or half written";
-        }
-        ++shim.ring.taken;
-        --left;
-        srd_gpu_ring_tell(&shim.ring);
-    }
-    for (i = 0; i < threads; ++i) {
-        pthread_join(ids[i], NULL);
-    }
-    if (srd_gpu_ring_peek(&shim.ring, &desc)) {
-        wrong = "one more than was written";
-    }
-    free(queue);
     return wrong;
 }
