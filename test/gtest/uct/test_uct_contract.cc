@@ -175,8 +175,7 @@ TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)
         ASSERT_EQ(UCS_INPROGRESS, get(&comp[1]));
         ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(ep, 0, &comp[2].uct));
         ASSERT_EQ(0u, unpacked);
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         for (const Completion &c : comp) {
             EXPECT_EQ(1u, c.done);
             EXPECT_EQ(UCS_ERR_CANCELED, c.status);
@@ -184,8 +183,7 @@ TEST_F(UctContract, destroy__nothing_is_unpacked_after_it)
         ASSERT_TRUE(!progresses || wait([&] {
             return uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK;
         }));
-        delete a;
-        a = nullptr;
+        end(a);
         EXPECT_EQ(0u, unpacked);
         EXPECT_EQ(1u, comp[0].done);
     }
@@ -273,8 +271,7 @@ TEST_F(UctContract, destroy__zcopy_that_is_to_be_sent_again_goes_on_as_a_copy)
         ASSERT_EQ(UCS_INPROGRESS,
                   uct_ep_am_zcopy(ep, AM_ID, header.data(), header_length, &iov,
                                   1, 0, &comp.uct));
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         EXPECT_EQ(1u, comp.done);
         if (comp.status == UCS_ERR_CANCELED) {
             std::fill(local.data(), local.data() + 5000, 0xee);
@@ -355,11 +352,9 @@ TEST_F(UctContract, destroy__what_the_device_keeps_ends_with_the_interface)
     device("delay-us", "3000000");
     ASSERT_EQ(UCS_INPROGRESS, get_zcopy({bytes.data(), size, lent.memh, 0, 1},
                                         remote, &lent.comp.uct));
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     EXPECT_EQ(0u, lent.comp.done) << "the device may still write there";
-    delete a;
-    a = nullptr;
+    end(a);
     EXPECT_EQ(1u, lent.comp.done);
     EXPECT_EQ(UCS_ERR_CANCELED, lent.comp.status);
     for (int i = 0; i < 1000; ++i) {

@@ -40,8 +40,7 @@ TEST_F(UctEnd, close__delivers_no_message)
         a->progress();
     }
     poll_one(*b);
-    delete b;
-    b = nullptr;
+    end(b);
     EXPECT_EQ(0u, delivered);
 }
 
@@ -77,8 +76,7 @@ TEST_F(UctEnd, destroy__after_waits_in_vain)
     module_clock_away(0);
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_am_zcopy(ep, AM_ID, nullptr, 0, &iov, 1, 0,
                                               &comp.uct));
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     EXPECT_EQ(1u, comp.done);
     device_clock(1000000000000); /* the device gives up */
     ASSERT_TRUE(wait_a([&] {

@@ -27,11 +27,8 @@ protected:
 TEST_F(UctFailure, closed_peer__is_reported_once_and_everything_completes)
 {
     open();
-    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
-    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
-    ASSERT_TRUE(flush(ep));
-    delete b;
-    b = nullptr;
+    introduce();
+    end(b);
 
     Bytes header(8);
     std::vector<Completion> comps(8);
@@ -69,8 +66,7 @@ TEST_F(UctFailure, ep_check__tells_when_the_peer_has_answered)
 
     open();
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &fresh.uct));
-    ASSERT_TRUE(wait([&] { return fresh.done == 1; }));
-    EXPECT_EQ(UCS_OK, fresh.status);
+    EXPECT_EQ(UCS_OK, end_of(fresh));
 
     introduce();
     ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &pfd.fd));
@@ -92,8 +88,7 @@ TEST_F(UctFailure, ep_check__tells_when_the_peer_has_answered)
 
     ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &busy.uct));
-    ASSERT_TRUE(wait([&] { return busy.done == 1; }));
-    EXPECT_EQ(UCS_OK, busy.status);
+    EXPECT_EQ(UCS_OK, end_of(busy));
     for (int i = 0; i < 100; ++i) { /* and without one */
         ASSERT_EQ(UCS_OK, uct_ep_check(ep, 0, nullptr));
         progress();
@@ -114,8 +109,7 @@ TEST_F(UctFailure, ep_check__tells_that_the_peer_is_gone_or_the_endpoint)
     EXPECT_EQ(1u, destroyed.done);
     EXPECT_EQ(UCS_ERR_CANCELED, destroyed.status);
 
-    delete b;
-    b = nullptr;
+    end(b);
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_check(ep, 0, &gone.uct));
     ASSERT_TRUE(wait([&] { return gone.done && !a->failures.empty(); }));
     EXPECT_TRUE(UCS_STATUS_IS_ERR(gone.status));
@@ -132,11 +126,8 @@ TEST_F(UctFailure, closed_peer__with_many_endpoints)
     for (int i = 0; i < 1999; ++i) {
         more.push_back(a->connect(*b));
     }
-    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
-    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
-    ASSERT_TRUE(flush(ep));
-    delete b;
-    b = nullptr;
+    introduce();
+    end(b);
     ASSERT_TRUE(wait([&] {
         uct_ep_check(ep, 0, nullptr);
         return a->failures.size() >= 2000;
@@ -154,8 +145,7 @@ TEST_F(UctFailure, DISABLED_closed_peer__nobody_handles)
     a->handles_failures = false;
     ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
     ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
-    delete b;
-    b = nullptr;
+    end(b);
     wait([&] {
         send_short(ep, 2, {});
         return !a->failures.empty();
@@ -170,11 +160,8 @@ TEST_F(UctFailure, DISABLED_closed_peer__nobody_handles_until_it_is_used)
 {
     open();
     a->handles_failures = false;
-    ASSERT_EQ(UCS_OK, send_short(ep, 1, {}));
-    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
-    ASSERT_TRUE(flush(ep));
-    delete b;
-    b = nullptr;
+    introduce();
+    end(b);
     ASSERT_TRUE(wait([&] {
         uct_ep_check(ep, 0, nullptr);
         return !a->failures.empty();
@@ -331,8 +318,7 @@ TEST_F(UctWaiting, queued_request__ends_when_the_peer_is_gone)
         a->progress();
     }
     EXPECT_TRUE(a->failures.empty()) << "it sleeps, but lives";
-    delete b;
-    b = nullptr;
+    end(b);
     EXPECT_TRUE(wait([&] { return is_told(); }));
     EXPECT_EQ(1u, a->failures.size());
 }
@@ -344,16 +330,14 @@ TEST_F(UctWaiting, queued_request__ends_though_it_makes_progress_itself)
     wait_for_one_that_left();
     progresses = 16;
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
-    delete b;
-    b = nullptr;
+    end(b);
     EXPECT_TRUE(wait([&] { return is_told(); }));
 }
 
 TEST_F(UctWaiting, refused_posts__end_when_the_peer_is_gone)
 {
     wait_for_one_that_left();
-    delete b;
-    b = nullptr;
+    end(b);
     EXPECT_TRUE(wait([&] { /* (on UD b lets go of what it took) */
         ucs_status_t status = uct_ep_am_short(ep, AM_ID, 1, nullptr, 0);
         return (status != UCS_ERR_NO_RESOURCE) && (status != UCS_OK);
@@ -367,8 +351,7 @@ TEST_F(UctWaiting, asleep__wakes_when_the_peer_is_gone)
     wait_for_one_that_left();
     ASSERT_EQ(UCS_OK, uct_ep_pending_add(ep, &queued.uct, 0));
     ASSERT_EQ(UCS_OK, uct_iface_event_fd_get(a->iface(), &fd));
-    delete b;
-    b = nullptr;
+    end(b);
     struct pollfd pfd = {fd, POLLIN, 0};
     unsigned naps = 0;
     while (a->failures.empty() && (naps < 100)) {

@@ -59,8 +59,7 @@ protected:
     /* In a callback: until the flow is gone. */
     void destroy_and_progress()
     {
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         progress_for(0.05);
     }
 
@@ -204,8 +203,7 @@ TEST_P(UctNestedReads, destroyed__with_reads_that_end_meanwhile)
         }
         ops[which].on_done = [&] { a->progress(); };
         device_works();
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         expect_all_ended(ops);
         TearDown();
     }
@@ -226,8 +224,7 @@ TEST_P(UctNestedReads, destroyed__with_flushes_between_reads)
         }
     }
     device_works();
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     expect_all_ended(ops);
 }
 
@@ -361,8 +358,7 @@ TEST_F(UctNested, read__progress_or_the_end_while_it_is_unpacked)
             for (Op &op : ops) {
                 op.on_unpack = [&] {
                     if (ends) {
-                        uct_ep_destroy(ep);
-                        ep = nullptr;
+                        end(ep);
                     } else if (!inside) {
                         inside = true;
                         a->progress();
@@ -466,8 +462,7 @@ TEST_F(UctNested, destroyed__with_messages_that_wait)
     device_works();
     a->progress();
     device("inject", "");
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     expect_all_ended(ops);
 }
 
@@ -515,8 +510,7 @@ TEST_F(UctNested, destroyed_and_gone__in_an_error_handler)
                 a->progress();
             }
         };
-        delete b;
-        b = nullptr;
+        end(b);
         ASSERT_TRUE(wait([&] {
             if (ep != nullptr) {
                 uct_ep_check(ep, 0, nullptr);

@@ -75,8 +75,7 @@ TEST_P(UctRma, lengths_and_offsets__and_nothing_beside)
         std::fill(target.data(), target.data() + size, 0);
         ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address() + offset,
                                         remote.rkey(), &comp));
-        ASSERT_TRUE(wait([&] { return comp.done > 0; }));
-        EXPECT_EQ(UCS_OK, comp.status);
+        EXPECT_EQ(UCS_OK, end_of(comp));
         EXPECT_EQ(0, memcmp(source.data() + offset, target.data() + offset,
                             length));
         if (offset > 0) {
@@ -173,8 +172,7 @@ TEST_P(UctRma, first__waits_for_the_answer_while_messages_flow)
     EXPECT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
     ASSERT_EQ(UCS_INPROGRESS, zcopy(&iov, 1, remote.address(), remote.rkey(),
                                     &comp));
-    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
-    EXPECT_EQ(UCS_OK, comp.status);
+    EXPECT_EQ(UCS_OK, end_of(comp));
 }
 
 INSTANTIATE_TEST_SUITE_P(Get, UctRma, testing::Values(false));
@@ -381,8 +379,7 @@ TEST_F(UctPut, flush_of_puts__each_ends_once_flushed_or_destroyed)
             EXPECT_EQ(0, memcmp(local.data(), remote.data(), count * each));
             EXPECT_EQ(reads + count, counter("rdma_read_wrs"));
         } else {
-            uct_ep_destroy(ep);
-            ep = nullptr;
+            end(ep);
             ASSERT_TRUE(wait([&] { return all_done(comps); }));
         }
         for (const Completion &comp : comps) {

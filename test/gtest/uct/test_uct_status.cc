@@ -182,8 +182,7 @@ TEST_P(UctStatus, message)
     inject("send", GetParam().number, 5);
     size_t before = b->count;
     ASSERT_EQ(UCS_INPROGRESS, post(&comp.uct));
-    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
-    EXPECT_EQ(UCS_OK, comp.status);
+    EXPECT_EQ(UCS_OK, end_of(comp));
     ASSERT_TRUE(wait([&] { return b->count == before + 1; }));
     EXPECT_TRUE(a->failures.empty());
 }
@@ -342,8 +341,7 @@ TEST_F(UctAgain, rma__not_long_after)
     module_clock_start();
     Completion first, later;
     starts(false, 1, &first);
-    ASSERT_TRUE(wait([&] { return first.done > 0; }));
-    EXPECT_EQ(UCS_OK, first.status);
+    EXPECT_EQ(UCS_OK, end_of(first));
     starts(false, 1, &later);
     module_clock_away(20000000); /* at the next look */
     unsigned long looks = module_clock_looks();
@@ -364,8 +362,7 @@ TEST_F(UctAgain, rma__of_an_endpoint_that_goes)
     starts(false, 1000000, &comp);
     progress_for(0.02);
     ASSERT_EQ(0u, comp.done);
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     EXPECT_EQ(1u, comp.done);
     /* the latter of a try that the device had just then */
     EXPECT_TRUE((comp.status == UCS_ERR_CANCELED) ||

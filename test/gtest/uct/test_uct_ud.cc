@@ -171,8 +171,7 @@ TEST_F(UctUd, zcopy__memory_is_lent_until_acknowledged)
     EXPECT_EQ(0u, comp.done);
     EXPECT_EQ(1u, b->count);
     network("");
-    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
-    EXPECT_EQ(UCS_OK, comp.status);
+    EXPECT_EQ(UCS_OK, end_of(comp));
     EXPECT_EQ(2u, b->count);
     EXPECT_EQ(bytes, b->received.back());
 }
@@ -194,8 +193,7 @@ TEST_F(UctUd, destroy__with_unacknowledged_zcopy)
             ASSERT_EQ(UCS_INPROGRESS, send_zcopy(*memory[i], comps[i]));
         }
         usleep(20000);
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         for (Completion &comp : comps) {
             ASSERT_EQ(1u, comp.done);
             EXPECT_EQ(UCS_ERR_CANCELED, comp.status);
@@ -227,8 +225,7 @@ TEST_F(UctUd, close__with_unacknowledged_messages)
     uct_ep_destroy(ep);
     ep          = nullptr;
     auto before = counter("tx_pkts");
-    delete a;
-    a = nullptr;
+    end(a);
     EXPECT_LT(counter("tx_pkts") - before, 10u) << "closing waits for peers";
     network("");
     a = new Entity();

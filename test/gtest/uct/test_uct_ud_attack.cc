@@ -43,8 +43,7 @@ TEST_F(UctUdAttack, flushed__then_given_up)
     ASSERT_TRUE(wait_a([&] {
         return uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr) == UCS_OK;
     }));
-    uct_ep_destroy(ep);
-    ep = nullptr;
+    end(ep);
     for (unsigned i = 0; i < 20; ++i) {
         usleep(5000); /* both timers run */
         a->progress();

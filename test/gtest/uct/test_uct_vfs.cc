@@ -112,8 +112,7 @@ TEST_F(UctVfs, handles__go_with_their_peers)
         ASSERT_TRUE(flush(ep));
         ASSERT_TRUE(wait([&] { return b->received.size() == i + 1; }));
         EXPECT_TRUE(wait([&] { return number(path_b, "address_handles") == 1; }));
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
         EXPECT_TRUE(wait([&] {
             return (number(path_b, "address_handles") == 0) &&
                    (number(path_b, "peers") == 0);
@@ -128,9 +127,7 @@ TEST_F(UctVfs, kept_and_stalls__are_counted)
 {
     open_watched();
     b->keep_descs = true;
-    ASSERT_EQ(UCS_OK, send_short(ep, 0, {}));
-    ASSERT_TRUE(wait([&] { return b->received.size() == 1; }));
-    ASSERT_TRUE(flush(ep));
+    introduce();
     EXPECT_EQ(0u, number(path_a, "window_stalls"));
 
     uint64_t sent = 1;

@@ -297,15 +297,13 @@ void UctTest::open(const Config &config, size_t headroom)
 void UctTest::TearDown()
 {
     if (ep != nullptr) {
-        uct_ep_destroy(ep);
-        ep = nullptr;
+        end(ep);
     }
     if ((a != nullptr) && (b != nullptr)) {
         rounds(100); /* they answer each other's goodbyes */
     }
-    delete a;
-    delete b;
-    a = b = nullptr;
+    end(a);
+    end(b);
 }
 
 void UctTest::device(const char *knob, const char *value)

@@ -295,6 +295,25 @@ protected:
         return status;
     }
 
+    /* The status of an operation, when it has ended. */
+    ucs_status_t end_of(const Completion &comp)
+    {
+        EXPECT_TRUE(wait([&] { return comp.done > 0; }));
+        return comp.status;
+    }
+
+    /* It goes, and is no more. */
+    static void end(Entity *&entity)
+    {
+        delete entity;
+        entity = nullptr;
+    }
+    static void end(uct_ep_h &ep)
+    {
+        uct_ep_destroy(ep);
+        ep = nullptr;
+    }
+
     /* Writes, which device and rdma-core may lack; NEED_PUT: they may not. */
     bool has_put() const
     {
