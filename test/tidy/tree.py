@@ -30,13 +30,6 @@ def files(root, *suffixes, under=''):
     return found
 
 
-def is_script(path):
-    """A file that starts with an interpreter line of a shell."""
-    with open(path, 'rb') as stream:
-        first = stream.readline(80)
-    return first.startswith(b'#!') and b'sh' in first
-
-
 def read(root, path):
     with open(os.path.join(root, path), encoding='utf-8',
               errors='replace') as stream:

@@ -6,7 +6,6 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <random>
 
 using namespace flow_test;
 
