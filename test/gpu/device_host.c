@@ -48,22 +48,19 @@ static int shared_keys(gpu_t *gpu, const shared_t *shared, device_key_t *local,
                        device_key_t *remote)
 {
     const device_elem_t here = {
-        .field_mask = DEVICE_ELEM_MEMH | DEVICE_ELEM_LOCAL_ADDR,
         .memh       = shared->region.memh,
         .local_addr = shared->data
     };
     const device_elem_t there = {
-        .field_mask  = DEVICE_ELEM_RKEY | DEVICE_ELEM_REMOTE_ADDR |
-                       DEVICE_ELEM_EP,
         .ep          = gpu->node.ep,
         .rkey        = shared->region.rkey,
         .remote_addr = shared->region.remote
     };
 
     return ((local != NULL) &&
-            device_list_read(&gpu->node, &here, local, NULL)) ||
+            device_list_read(&gpu->node, here, local, NULL)) ||
            ((remote != NULL) &&
-            device_list_read(&gpu->node, &there, remote, &gpu->eps->device));
+            device_list_read(&gpu->node, there, remote, &gpu->eps->device));
 }
 
 /* ------------------------------------------------------------ endpoints */
@@ -107,15 +104,12 @@ static int ep_open(gpu_t *gpu, ep_t *ep)
         .err_handler.cb  = on_error,
         .err_handler.arg = gpu
     };
-    device_elem_t   elem  = {.field_mask  = DEVICE_ELEM_RKEY |
-                                            DEVICE_ELEM_REMOTE_ADDR |
-                                            DEVICE_ELEM_EP,
-                             .remote_addr = gpu->target.region.remote};
+    device_elem_t   elem  = {.remote_addr = gpu->target.region.remote};
     device_key_t    key;
 
     if ((ucp_ep_create(gpu->node.worker, &param, &elem.ep) != UCS_OK) ||
         (ucp_ep_rkey_unpack(elem.ep, gpu->rkey, &elem.rkey) != UCS_OK) ||
-        device_list_read(&gpu->node, &elem, &key, &ep->device)) {
+        device_list_read(&gpu->node, elem, &key, &ep->device)) {
         return gpu_fails(gpu, "one endpoint more cannot be had");
     }
     ucp_rkey_destroy(elem.rkey);
@@ -203,15 +197,13 @@ static int memory_renew(gpu_t *gpu, uint64_t rand)
         .address    = other.data,
         .length     = size
     };
-    device_elem_t elem = {.field_mask = DEVICE_ELEM_MEMH |
-                                        DEVICE_ELEM_LOCAL_ADDR,
-                          .local_addr = other.data};
+    device_elem_t elem = {.local_addr = other.data};
 
     if ((other.data == NULL) ||
         (ucp_mem_map(gpu->node.ctx, &map, &elem.memh) != UCS_OK)) {
         return gpu_fails(gpu, "memory cannot be registered");
     }
-    ret = (device && device_list_read(&gpu->node, &elem, &key, NULL)) ||
+    ret = (device && device_list_read(&gpu->node, elem, &key, NULL)) ||
           (ucp_mem_unmap(gpu->node.ctx, elem.memh) != UCS_OK);
     if (device) {
         return gpu_free(other.data) || ret;

@@ -46,23 +46,25 @@ static void ep_read(const srd_gpu_d2p_any_ep_t *from, device_ep_t *ep)
     }
 }
 
-int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
+int device_list_read(node_t *node, device_elem_t elem, device_key_t *key,
                      device_ep_t *ep)
 {
     list_create_t *create = (ep != NULL) ? ucp_device_remote_mem_list_create :
                                              ucp_device_local_mem_list_create;
     const list_params_t params = {
         .field_mask   = 15, /* all of them */
-        .element_size = sizeof(*elem),
+        .element_size = sizeof(elem),
         .num_elements = 1,
         .worker       = node->worker,
-        .elements     = elem
+        .elements     = &elem
     };
     list_t       list   = {0};
     ucs_status_t status = UCS_ERR_UNSUPPORTED;
     void        *device_list;
     int          ret;
 
+    /* memh and local_addr; or rkey, remote_addr and ep */
+    elem.field_mask = (ep == NULL) ? 0x5 : 0x2a;
     if (create != NULL) {
         while ((status = create(&params, &device_list)) ==
                UCS_ERR_NOT_CONNECTED) {

@@ -8,17 +8,8 @@
 #include "test/apps/node.h"
 #include "uct/ib/srd_gpu/srd_gpu_d2p.h"
 
-/* Fields of an element that are set; with an endpoint it is remote. */
-enum {
-    DEVICE_ELEM_MEMH        = 1 << 0,
-    DEVICE_ELEM_RKEY        = 1 << 1,
-    DEVICE_ELEM_LOCAL_ADDR  = 1 << 2,
-    DEVICE_ELEM_REMOTE_ADDR = 1 << 3,
-    DEVICE_ELEM_EP          = 1 << 5
-};
-
 typedef struct device_elem {
-    uint64_t   field_mask;
+    uint64_t   field_mask; /* device_list_read() sets it */
     ucp_mem_h  memh;
     void      *local_addr;
     size_t     length;
@@ -41,7 +32,7 @@ typedef struct device_ep {
 
 /* Have UCP make a list of one element, read what kernels read of it, and release
  * it. *ep: of a remote one; NULL for a local one. @return 0; -1, after a line. */
-int device_list_read(node_t *node, const device_elem_t *elem, device_key_t *key,
+int device_list_read(node_t *node, device_elem_t elem, device_key_t *key,
                      device_ep_t *ep);
 
 /* One descriptor, as the device API's kernels write it. 0: the ring is full. */

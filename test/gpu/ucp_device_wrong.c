@@ -48,14 +48,12 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 static int way_list(node_t *node, way_t *way, ucp_ep_h ep)
 {
     const device_elem_t remote = {
-        .field_mask  = DEVICE_ELEM_RKEY | DEVICE_ELEM_REMOTE_ADDR |
-                       DEVICE_ELEM_EP,
         .ep          = ep,
         .rkey        = way->region.rkey,
         .remote_addr = way->region.remote
     };
 
-    return device_list_read(node, &remote, &way->key, &way->ep);
+    return device_list_read(node, remote, &way->key, &way->ep);
 }
 
 /* With so many bytes less than are registered. */
