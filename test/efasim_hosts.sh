@@ -125,8 +125,7 @@ planted_fuse() {
     user_home
     mkdir -m 1777 "$USER_HOME/all" && mkdir "$USER_HOME/all/ucx-efa-srd" "$USER_HOME/kept" &&
         echo mine >"$USER_HOME/kept/file" && echo '{}' >"$USER_HOME/json" || fail "mkdir"
-    timeout -s KILL 60 unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" planted_fuse_inside "$USER_HOME" || exit
+    timeout -s KILL 60 unshare -m "${CALL[@]}" planted_fuse_inside "$USER_HOME" || exit
 }
 
 planted_fuse_inside() {

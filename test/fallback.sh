@@ -27,8 +27,7 @@ on_hosts() {
         ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
         ip netns exec "$a" true; } || skip_here "no network namespaces here"
     { link_up "$a" v0 && link_up "$b" v1; } || fail "the link does not come up"
-    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" "$function" "$a" "$b" "$@"
+    with_stat -- "${CALL[@]}" "$function" "$a" "$b" "$@"
 }
 
 link_up() {
@@ -390,8 +389,7 @@ table_inside() {
     (ucx_with_standin "$pictures/standin") || rm -rf "$pictures/standin"
     far_server address "${node[@]}" UCX_TLS=srd,ud,tcp,sm,self
     far_server no_srd "${node[@]}" UCX_TLS=tcp,sm,self FAR_PORT=23462
-    ip netns exec "$b" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" table_cells || status=$?
+    ip netns exec "$b" "${CALL[@]}" table_cells || status=$?
     far_servers_end
     rm -rf "$pictures"
     return $status
@@ -436,8 +434,7 @@ END
 }
 
 fallback_nodes() {
-    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" nodes_inside
+    with_stat -- "${CALL[@]}" nodes_inside
 }
 
 # ------------------------------------------------------------ no way at all
@@ -494,7 +491,6 @@ apart_no_device() {
 
 # UCX alone says "unreachable", or in later versions "not available".
 apart() {
-    local words=("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG")
     (apart_inside srd ud) && (apart_inside srd,self tcp,self) || exit
     (EFASIM=apart_no_device && apart_inside tcp sm) >"$CHECK_LOG.none" 2>&1
     grep 'Destination is unreachable' "$CHECK_LOG.server" || fail "it connects"
@@ -502,8 +498,7 @@ apart() {
     "$TEST_DIR/../contrib/ci/chroot.sh" --made sid || return 0
     # shellcheck disable=SC2034 # with_release
     RELEASE_BINDS=("$TEST_DIR")
-    with_release sid env -u LD_LIBRARY_PATH "${words[@]}" apart_inside srd ud,self ||
-        exit
+    with_release sid env -u LD_LIBRARY_PATH "${CALL[@]}" apart_inside srd ud,self || exit
 }
 
 # UCX_TLS and our two transports: those whose interfaces this UCX opens are tried

@@ -270,6 +270,8 @@ suite_main() {
         shift 5
         unset SRD_TURNS # a suite that a check starts has the check's turn
         suite_environment
+        # in front of a function: it is called in another process
+        CALL=("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG")
         export EFASIM_STAT=${EFASIM_STAT-$CHECK_LOG.counters}
         # not the default one, which whoever uses this machine may be in, too
         export EFASIM_FABRIC=${EFASIM_FABRIC-t$$}
@@ -364,8 +366,7 @@ two_nodes() {
     local port
     port=$(random_port) || exit 1
     local words=("${@//@PORT@/$port}")
-    with_stat "${options[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" two_nodes_inside "$port" "${words[@]}"
+    with_stat "${options[@]}" -- "${CALL[@]}" two_nodes_inside "$port" "${words[@]}"
 }
 
 two_nodes_inside() {

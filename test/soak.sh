@@ -114,8 +114,7 @@ soak_check() {
     RANDOM=${SOAK_SEED:-1}
     soak_plan "$seconds" >"$plan"
     with_stat --timeout-ms $((SOAK_TIMEOUT * 1000)) --plan "$plan" \
-        --reorder 0.2 "$@" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" soak_inside "$(random_port)" "$seconds" ||
+        --reorder 0.2 "$@" -- "${CALL[@]}" soak_inside "$(random_port)" "$seconds" ||
         soak_failed "it ended with status $?"
     said=$(python3 -B "$TEST_DIR/soak_waits.py" "$CHECK_LOG.events" \
         "$CHECK_LOG.server" "$CHECK_LOG".client*) || soak_failed "$said"

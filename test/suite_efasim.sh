@@ -179,8 +179,7 @@ plans() {
 # Counters once, per queue pair, and as a table that renews itself.
 stat_command() {
     need ib_send_bw
-    "$EFASIM" run --fabric "t$$" -- "$SUITE_SCRIPT" --call "$SUITE" \
-        "$BUILD" "$PROFILE" "$CHECK_LOG" stat_rounds "t$$" || exit
+    "$EFASIM" run --fabric "t$$" -- "${CALL[@]}" stat_rounds "t$$" || exit
     ! "$EFASIM" stat --fabric "t$$" --json=- >"$CHECK_LOG.json" 2>"$CHECK_LOG.line" ||
         fail "no fabric: status 0"
     [ "$(python3 -c 'import json, sys; print("efasim:", json.load(sys.stdin)["error"])' \
@@ -430,8 +429,7 @@ killed_leaves_nothing() {
 killed_at_random() {
     local rounds=$1
     need ib_send_bw
-    nothing_left "$EFASIM" run --fabric "k$$" -- "$SUITE_SCRIPT" --call \
-        "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" killed_rounds "$rounds"
+    nothing_left "$EFASIM" run --fabric "k$$" -- "${CALL[@]}" killed_rounds "$rounds"
 }
 
 killed_rounds() {

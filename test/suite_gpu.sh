@@ -153,8 +153,7 @@ injected() {
 rdma_write() {
     gpu_ucx "${NEW[@]}"
     unset LD_LIBRARY_PATH
-    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" rdma_write_inside "$GPU_LIBS" || exit
+    with_release 13 "${CALL[@]}" rdma_write_inside "$GPU_LIBS" || exit
 }
 
 rdma_write_inside() {

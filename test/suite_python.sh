@@ -89,8 +89,7 @@ nixl_in() {
     base=$("$PYTHON" -c 'import os, sys; print(os.path.realpath(sys.base_prefix))')
     [ "$base" != /usr ] || skip_here "Debian $1 has another Python than this one"
     RELEASE_BINDS=("$base" "$PYTHON_CACHE")
-    with_release "$1" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" "$2" "$PYTHON" || exit
+    with_release "$1" "${CALL[@]}" "$2" "$PYTHON" || exit
 }
 
 # Left alone NIXL's UCX would use its own srd; with UCX_EFA_CLAIM=n one line says
@@ -211,8 +210,7 @@ pingpong_crossed() {
 # docs/PYTHON.md starts both sides at once: the client waits for the other one.
 ucxx_late() {
     ucxx_environment
-    with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
-        ucxx_late_inside "$(random_port)" || fail "status $?"
+    with_stat -- "${CALL[@]}" ucxx_late_inside "$(random_port)" || fail "status $?"
     pingpong_crossed
 }
 

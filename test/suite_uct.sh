@@ -167,8 +167,7 @@ ucp_put() {
         --tests "tag,tag_sync,am,stream,put,get,amo64" --iters 20 --timeout 20)
     export UCX_TLS=srd,self UCX_RNDV_SCHEME=put_zcopy UCX_RNDV_THRESH=8k
     in_release "$release" --device efa2 "$@" -- \
-        "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" \
-        two_nodes_inside "$port" "${bytes[@]}" -- "${bytes[@]}" --client ||
+        "${CALL[@]}" two_nodes_inside "$port" "${bytes[@]}" -- "${bytes[@]}" --client ||
         exit 1
     at_least writes "$(stat_sum "$STAT" rdma_write_bytes)" 5000000
 }

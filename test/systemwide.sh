@@ -11,8 +11,7 @@ systemwide() {
     unshare -m true 2>/dev/null || skip_here "no mount namespaces here"
     rm -rf "$CHECK_LOG.etc"
     cp -a /etc "$CHECK_LOG.etc"
-    unshare -m "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" systemwide_inside || exit
+    unshare -m "${CALL[@]}" systemwide_inside || exit
     rm -rf "$CHECK_LOG.etc"
 }
 

@@ -41,8 +41,7 @@ reuse() {
 killed() {
     gpu_ucx "$1" "$2" "$3"
     rendezvous_direct
-    with_stat --gpus 2 "${HOW[@]}" -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" killed_inside "$(random_port)" || exit 1
+    with_stat --gpus 2 "${HOW[@]}" -- "${CALL[@]}" killed_inside "$(random_port)" || exit 1
 }
 
 killed_inside() {

@@ -28,8 +28,7 @@ nixl_ucx() {
 # device_in RELEASE FUNCTION [ARG...]: the function gets libraries, and those.
 device_in() {
     nixl_ucx
-    with_release "$1" "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" "$2" "$NIXL_LIBS" "${@:3}" || exit
+    with_release "$1" "${CALL[@]}" "$2" "$NIXL_LIBS" "${@:3}" || exit
 }
 
 # device_pair [EFASIM_OPTION...] -- [UCP_DEVICE_OPTION...]: two processes; SERVER has
@@ -221,8 +220,7 @@ device_unused_inside() {
 device_old() {
     gpu_ucx libucx-cu13 1.22.0
     unset LD_LIBRARY_PATH
-    with_release 13 "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" "$PROFILE" \
-        "$CHECK_LOG" device_old_inside "$GPU_LIBS" || exit
+    with_release 13 "${CALL[@]}" device_old_inside "$GPU_LIBS" || exit
 }
 
 device_old_inside() {

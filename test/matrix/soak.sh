@@ -282,6 +282,5 @@ soak() {
     local seed=${SOAK_SEED:-$RANDOM}
     need ib_read_bw ib_send_bw ib_send_lat
     echo "SOAK_SEED=$seed"
-    nothing_left "$EFASIM" run --fabric "s$$" -- "$SUITE_SCRIPT" --call \
-        "$SUITE" "$BUILD" "$PROFILE" "$CHECK_LOG" soak_inside "$1" "$seed"
+    nothing_left "$EFASIM" run --fabric "s$$" -- "${CALL[@]}" soak_inside "$1" "$seed"
 }

@@ -10,8 +10,7 @@ deploy_cluster() {
     file=$(tarball_of x86_64) || { echo "$file"; exit "$SKIPPED"; }
     "$chroot" --made 13 || skip_here "Debian 13 is not made here:" \
         "contrib/ci/chroot.sh 13 makes it"
-    "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" deploy_inside "$file"
+    "$chroot" --bind "$BUILD" 13 -- "${CALL[@]}" deploy_inside "$file"
 }
 
 deploy_inside() {

@@ -47,8 +47,7 @@ rpm_install() {
     mkdir -p "$next"
     SOURCE_DATE_EPOCH=1600000000 "$TEST_DIR/../contrib/package/make_rpm.sh" 99.1 x86_64 \
         "$BUILD/portable/x86_64/root/usr/local" "$next" || fail "make_rpm.sh"
-    "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" rpm_inside "$file" "$next"/*99.1*.rpm
+    "$chroot" --bind "$BUILD" 13 -- "${CALL[@]}" rpm_inside "$file" "$next"/*99.1*.rpm
 }
 
 # rpm_traces: what of ours lies anywhere but in this tree.

@@ -39,8 +39,7 @@ ucx_newer() {
     elf_resize "$CHECK_LOG.newer/resized/libuct.so.0" uct_tcp_component ||
         fail "no uct_tcp_component"
     cp "$CHECK_LOG.newer/libucp.so.0" "$CHECK_LOG.newer/resized"
-    "$chroot" --bind "$BUILD" sid -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" ucx_newer_inside
+    "$chroot" --bind "$BUILD" sid -- "${CALL[@]}" ucx_newer_inside
 }
 
 ucx_newer_inside() {

@@ -177,8 +177,7 @@ wheel_debian_13() {
     wheel_of x86_64 || exit
     rm -rf "$pip" && mkdir -p "$pip" && cp -r "$(python3 -c 'import os, pip
 print(os.path.dirname(pip.__file__))')" "$pip/" || skip_here "pip is missing"
-    "$chroot" --bind "$BUILD" 13 -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" wheel_in_debian_13 "$pip"
+    "$chroot" --bind "$BUILD" 13 -- "${CALL[@]}" wheel_in_debian_13 "$pip"
 }
 
 wheel_in_debian_13() {

@@ -17,8 +17,7 @@ dask_seconds() {
 # the examples or tests; all of them end with it.
 dask_cluster() {
     dask_environment "$1"
-    DEVICE_MAY_IDLE=1 with_stat -- "$SUITE_SCRIPT" --call "$SUITE" "$BUILD" \
-        "$PROFILE" "$CHECK_LOG" dask_inside "$@"
+    DEVICE_MAY_IDLE=1 with_stat -- "${CALL[@]}" dask_inside "$@"
 }
 
 dask_environment() {
