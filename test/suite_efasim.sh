@@ -112,7 +112,7 @@ threads_with() {
     done
     [ $# = 0 ] || shift
     "${cc[@]}" -g -O1 "${flags[@]}" -o "$program" \
-        "$TEST_DIR/apps/verbs_threads.c" -lefa -libverbs -lpthread ||
+        "$TEST_DIR"/{apps/verbs_threads,kernel/device}.c -lefa -libverbs -lpthread ||
         fail "${cc[*]}: status $?"
     echo 'called_from_lib:libefasim.so' >"$CHECK_LOG.tsan"
     export TSAN_OPTIONS=suppressions=$CHECK_LOG.tsan

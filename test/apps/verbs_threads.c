@@ -4,8 +4,8 @@
  * sends to itself and registers memory of its own; all poll one CQ, and count
  * each other's completions. Prints "ok MESSAGES"; status 1 otherwise.
  */
-#include <infiniband/efadv.h>
-#include <infiniband/verbs.h>
+#include "../kernel/device.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,38 +36,13 @@ static void check(int good, const char *what)
     }
 }
 
-static struct ibv_qp *open_qp(void)
-{
-    struct ibv_qp_init_attr init = {
-        .send_cq = test.cq, .recv_cq = test.cq, .qp_type = IBV_QPT_DRIVER,
-        .cap     = { 16, 16, 1, 1, 0 },
-    };
-    struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .qkey = QKEY,
-                                .port_num = 1 };
-    struct ibv_qp *qp = efadv_create_driver_qp(test.pd, &init,
-                                               EFADV_QP_DRIVER_TYPE_SRD);
-
-    check(qp != NULL, "efadv_create_driver_qp");
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                        IBV_QP_PORT | IBV_QP_QKEY) == 0, "to INIT");
-    attr.qp_state = IBV_QPS_RTR;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "to RTR");
-    attr.qp_state = IBV_QPS_RTS;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0,
-          "to RTS");
-    return qp;
-}
-
 static void open_device(void)
 {
-    struct ibv_device **list = ibv_get_device_list(NULL);
-    struct ibv_ah_attr attr  = { .is_global = 1, .port_num = 1 };
+    struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
     unsigned i;
 
-    check((list != NULL) && (list[0] != NULL), "looking for a device");
-    test.context = ibv_open_device(list[0]);
-    check(test.context != NULL, "ibv_open_device");
-    ibv_free_device_list(list);
+    test.context = device_open(NULL);
+    check(test.context != NULL, "opening a device");
     test.pd = ibv_alloc_pd(test.context);
     check(test.pd != NULL, "ibv_alloc_pd");
     test.cq = ibv_create_cq(test.context, 256, NULL, NULL, 0);
@@ -76,7 +51,9 @@ static void open_device(void)
     test.ah = ibv_create_ah(test.pd, &attr);
     check(test.ah != NULL, "ibv_create_ah");
     for (i = 0; i < THREADS; ++i) {
-        test.qp[i] = open_qp();
+        test.qp[i] = device_qp(test.pd, test.cq, IBV_QPT_DRIVER, 16);
+        check(test.qp[i] != NULL, "making a queue pair");
+        check(device_qp_ready(test.qp[i], QKEY) == 0, "to RTS");
     }
 }
 

@@ -10,7 +10,6 @@
 #include "device.h"
 #include "efasim/engine/limits.h"
 
-#include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,14 +45,6 @@ struct far {
 static int far_open(struct far *far, const char *name, unsigned node)
 {
     struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
-    struct ibv_qp_init_attr_ex init = {
-        .cap = { FAR_DEPTH, FAR_DEPTH, 1, 1, 0 }, .qp_type = IBV_QPT_DRIVER,
-        .sq_sig_all = 1,
-        .comp_mask  = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-        .send_ops_flags = IBV_QP_EX_WITH_SEND,
-    };
-    struct efadv_qp_init_attr efa = { .driver_qp_type =
-                                              EFADV_QP_DRIVER_TYPE_SRD };
 
     far->ctx = device_open(name);
     if ((far->ctx == NULL) ||
@@ -65,9 +56,7 @@ static int far_open(struct far *far, const char *name, unsigned node)
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     far->pd     = ibv_alloc_pd(far->ctx);
     far->cq     = ibv_create_cq(far->ctx, 2 * FAR_DEPTH, NULL, NULL, 0);
-    init.pd     = far->pd;
-    init.send_cq = init.recv_cq = far->cq;
-    far->qp     = efadv_create_qp_ex(far->ctx, &init, &efa, sizeof(efa));
+    far->qp     = device_qp(far->pd, far->cq, IBV_QPT_DRIVER, FAR_DEPTH);
     far->mr     = ibv_reg_mr(far->pd, far->memory, 2 * FAR_DEPTH * FAR_BYTES,
                              IBV_ACCESS_LOCAL_WRITE);
     far->ah     = ibv_create_ah(far->pd, &attr);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: probe DEVICE [GROUP]
  *        probe DEVICE executed HOW     of itself alone */
-#include "device.h"
 #include "probe.h"
 
 #include <linux/capability.h>
@@ -115,30 +114,6 @@ void probe_child(const struct probe *probe, enum probe_child kind, long memlock,
     if ((waitpid(pid, &status, 0) != pid) || (status != 0)) {
         printf("a child ended with status %#x\n", status);
     }
-}
-
-struct ibv_qp *probe_qp(const struct probe *probe, struct ibv_cq *cq,
-                        enum ibv_qp_type type, unsigned depth)
-{
-    struct ibv_qp_init_attr_ex attr = {
-        .cap = { .max_send_wr = depth, .max_recv_wr = depth,
-                 .max_send_sge = 1, .max_recv_sge = 1 },
-        .send_cq        = cq,
-        .recv_cq        = cq,
-        .qp_type        = type,
-        .sq_sig_all     = 1,
-        .comp_mask      = IBV_QP_INIT_ATTR_PD |
-                          IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-        .pd             = probe->pd,
-        .send_ops_flags = IBV_QP_EX_WITH_SEND,
-    };
-    struct efadv_qp_init_attr efa = { .driver_qp_type =
-                                              EFADV_QP_DRIVER_TYPE_SRD };
-
-    if (type != IBV_QPT_DRIVER) {
-        efa.driver_qp_type = 0;
-    }
-    return efadv_create_qp_ex(probe->ctx, &attr, &efa, sizeof(efa));
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,8 @@
 #ifndef TEST_KERNEL_PROBE_H
 #define TEST_KERNEL_PROBE_H
 
+#include "device.h"
+
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
@@ -73,10 +75,8 @@ enum probe_child {
 void probe_child(const struct probe *probe, enum probe_child kind, long memlock,
                  void (*ask)(const struct probe *probe));
 
-/* A queue pair with `depth` requests each way, or NULL with errno. `type`:
- * IBV_QPT_DRIVER is SRD. */
-struct ibv_qp *probe_qp(const struct probe *probe, struct ibv_cq *cq,
-                        enum ibv_qp_type type, unsigned depth);
+/* One of the probe's: device_qp(). */
+#define probe_qp(_probe, ...) device_qp((_probe)->pd, __VA_ARGS__)
 
 void probe_device(const struct probe *probe);
 void probe_memory(const struct probe *probe);

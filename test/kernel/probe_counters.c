@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion counters, of Linux 7.3 and rdma-core 65: the calls are found by
  * name, and their structures stand here. */
-#include "device.h"
 #include "probe.h"
 
 #include <dlfcn.h>

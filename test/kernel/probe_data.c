@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of a queue pair to itself: events, statuses, what outlives what. */
-#include "device.h"
 #include "probe.h"
 
 #include <poll.h>
