@@ -19,15 +19,6 @@
     (UCP_FEATURE_TAG | UCP_FEATURE_STREAM | UCP_FEATURE_AM | \
      UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64)
 
-static int node_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
-        return -1;
-    }
-    return 0;
-}
-
 static void node_on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     node_t *node = arg;
@@ -56,18 +47,18 @@ static int node_open_worker(node_t *node, const node_params_t *params)
     node->ctx      = params->ctx;
     node->owns_ctx = params->ctx == NULL;
     if (node->owns_ctx &&
-        node_check(ucp_open(features, &node->ctx), "ucp_init")) {
+        ucp_check(ucp_open(features, &node->ctx), "ucp_init")) {
         return -1;
     }
-    if (node_check(ucp_open_worker(node->ctx, UCS_THREAD_MODE_SINGLE,
-                                   &node->worker), "ucp_worker_create")) {
+    if (ucp_check(ucp_open_worker(node->ctx, UCS_THREAD_MODE_SINGLE,
+                                  &node->worker), "ucp_worker_create")) {
         node_close_ctx(node);
         return -1;
     }
     node->wakeup_fd = -1;
     if (params->wakeup) {
-        return node_check(ucp_worker_get_efd(node->worker, &node->wakeup_fd),
-                          "ucp_worker_get_efd");
+        return ucp_check(ucp_worker_get_efd(node->worker, &node->wakeup_fd),
+                         "ucp_worker_get_efd");
     }
     return 0;
 }
@@ -91,8 +82,8 @@ static int node_open_ep(node_t *node, const node_params_t *params)
     if (params->sockaddr) {
         return node_sockaddr_open(node, &ep);
     }
-    if (node_check(ucp_worker_get_address(node->worker, &mine, &mine_len),
-                   "ucp_worker_get_address")) {
+    if (ucp_check(ucp_worker_get_address(node->worker, &mine, &mine_len),
+                  "ucp_worker_get_address")) {
         return -1;
     }
     ret = oob_swap(node->fd, mine, mine_len, &theirs, &len);
@@ -103,8 +94,8 @@ static int node_open_ep(node_t *node, const node_params_t *params)
     }
     ep.field_mask |= UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     ep.address     = theirs;
-    ret            = node_check(ucp_ep_create(node->worker, &ep, &node->ep),
-                                "ucp_ep_create");
+    ret            = ucp_check(ucp_ep_create(node->worker, &ep, &node->ep),
+                               "ucp_ep_create");
     free(theirs);
     return ret;
 }
@@ -162,14 +153,14 @@ int node_close(node_t *node)
     int ret;
 
     watchdog_kick("close");
-    ret = node_check(node_flush(node), "flush before close");
+    ret = ucp_check(node_flush(node), "flush before close");
     ret = node_barrier(node) || ret;
     /* One of two sides connected by socket address learns that the other left;
      * its close then ends with that. */
     node->closing = node->sockaddr;
     status        = node_ep_close(node, 0);
     if (!node->sockaddr) {
-        ret = node_check(status, "ucp_ep_close_nbx") || ret;
+        ret = ucp_check(status, "ucp_ep_close_nbx") || ret;
     }
     /* The peer may still be closing: its goodbye needs our progress. */
     ret = node_barrier(node) || ret;
@@ -188,7 +179,7 @@ static void node_sleep(node_t *node)
         return;
     }
     if (status != UCS_OK) {
-        node_check(status, "FAIL: ucp_worker_arm");
+        ucp_check(status, "FAIL: ucp_worker_arm");
         exit(1);
     }
     pfd[0].fd     = node->wakeup_fd;
@@ -252,10 +243,10 @@ int node_region_open(node_t *node, void *base, size_t len, const void *data,
     size_t rkey_len;
     int ret;
 
-    if (node_check(ucp_mem_map(node->ctx, &params, &region->memh),
-                   "FAIL: ucp_mem_map") ||
-        node_check(ucp_rkey_pack(node->ctx, region->memh, &rkey, &rkey_len),
-                   "FAIL: ucp_rkey_pack")) {
+    if (ucp_check(ucp_mem_map(node->ctx, &params, &region->memh),
+                  "FAIL: ucp_mem_map") ||
+        ucp_check(ucp_rkey_pack(node->ctx, region->memh, &rkey, &rkey_len),
+                  "FAIL: ucp_rkey_pack")) {
         return -1;
     }
     ret = node_swap(node, rkey, rkey_len, &theirs, &rkey_len);
@@ -264,8 +255,8 @@ int node_region_open(node_t *node, void *base, size_t len, const void *data,
         return -1;
     }
     memcpy(&region->remote, theirs_addr, sizeof(region->remote));
-    ret = node_check(ucp_ep_rkey_unpack(node->ep, theirs, &region->rkey),
-                     "FAIL: ucp_ep_rkey_unpack");
+    ret = ucp_check(ucp_ep_rkey_unpack(node->ep, theirs, &region->rkey),
+                    "FAIL: ucp_ep_rkey_unpack");
     free(theirs_addr);
     free(theirs);
     return ret;
@@ -274,8 +265,8 @@ int node_region_open(node_t *node, void *base, size_t len, const void *data,
 int node_region_close(node_t *node, region_t *region)
 {
     ucp_rkey_destroy(region->rkey);
-    return node_check(ucp_mem_unmap(node->ctx, region->memh),
-                      "FAIL: ucp_mem_unmap");
+    return ucp_check(ucp_mem_unmap(node->ctx, region->memh),
+                     "FAIL: ucp_mem_unmap");
 }
 
 double node_seconds(void)

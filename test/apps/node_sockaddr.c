@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "node_sockaddr.h"
+#include "ucp_open.h"
 #include "watchdog.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static int sockaddr_failed(const char *what, ucs_status_t status)
-{
-    fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
-    return -1;
-}
 
 static void sockaddr_on_request(ucp_conn_request_h request, void *arg)
 {
@@ -36,21 +30,15 @@ static int sockaddr_accept(node_t *node, ucp_ep_params_t *ep)
         .field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR
     };
     ucp_listener_h listener;
-    ucs_status_t status;
     void *theirs;
     size_t len;
+    int ret;
 
     addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    status = ucp_listener_create(node->worker, &params, &listener);
-    if (status != UCS_OK) {
-        return sockaddr_failed("ucp_listener_create", status);
-    }
-    status = ucp_listener_query(listener, &attr);
-    if (status != UCS_OK) {
-        return sockaddr_failed("ucp_listener_query", status);
-    }
-    if (node_swap(node, &attr.sockaddr, sizeof(attr.sockaddr), &theirs,
-                  &len)) {
+    if (ucp_check(ucp_listener_create(node->worker, &params, &listener),
+                  "ucp_listener_create") ||
+        ucp_check(ucp_listener_query(listener, &attr), "ucp_listener_query") ||
+        node_swap(node, &attr.sockaddr, sizeof(attr.sockaddr), &theirs, &len)) {
         return -1;
     }
     free(theirs);
@@ -61,18 +49,18 @@ static int sockaddr_accept(node_t *node, ucp_ep_params_t *ep)
 
     ep->field_mask  |= UCP_EP_PARAM_FIELD_CONN_REQUEST;
     ep->conn_request = request;
-    status           = ucp_ep_create(node->worker, ep, &node->ep);
+    ret              = ucp_check(ucp_ep_create(node->worker, ep, &node->ep),
+                                 "ucp_ep_create of a connection request");
     ucp_listener_destroy(listener);
-    return (status == UCS_OK) ? 0 :
-           sockaddr_failed("ucp_ep_create of a connection request", status);
+    return ret;
 }
 
 static int sockaddr_connect(node_t *node, ucp_ep_params_t *ep)
 {
     uint8_t nothing = 0;
-    ucs_status_t status;
     void *theirs;
     size_t len;
+    int ret;
 
     if (node_swap(node, &nothing, sizeof(nothing), &theirs, &len)) {
         return -1;
@@ -82,10 +70,10 @@ static int sockaddr_connect(node_t *node, ucp_ep_params_t *ep)
     ep->flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
     ep->sockaddr.addr    = theirs;
     ep->sockaddr.addrlen = sizeof(struct sockaddr_in);
-    status               = ucp_ep_create(node->worker, ep, &node->ep);
+    ret                  = ucp_check(ucp_ep_create(node->worker, ep, &node->ep),
+                                     "ucp_ep_create to a socket address");
     free(theirs);
-    return (status == UCS_OK) ? 0 :
-           sockaddr_failed("ucp_ep_create to a socket address", status);
+    return ret;
 }
 
 /*

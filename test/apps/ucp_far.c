@@ -30,19 +30,10 @@ enum {
 static ucp_context_h far_ctx;
 static ucp_worker_h far_worker;
 
-static int far_check(ucs_status_t status, const char *what)
-{
-    if (status != UCS_OK) {
-        fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
-        return -1;
-    }
-    return 0;
-}
-
 static int far_open(void)
 {
-    return far_check(ucp_open(UCP_FEATURE_TAG, &far_ctx), "ucp_init") ||
-           far_check(ucp_open_worker(far_ctx, UCS_THREAD_MODE_SINGLE,
+    return ucp_check(ucp_open(UCP_FEATURE_TAG, &far_ctx), "ucp_init") ||
+           ucp_check(ucp_open_worker(far_ctx, UCS_THREAD_MODE_SINGLE,
                                      &far_worker), "ucp_worker_create");
 }
 
@@ -110,7 +101,7 @@ static void far_on_client(ucp_conn_request_h request, void *arg)
     ucp_ep_h ep;
 
     (void)arg;
-    (void)far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create");
+    (void)ucp_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create");
 }
 
 static int far_listen(void)
@@ -125,7 +116,7 @@ static int far_listen(void)
     };
     ucp_listener_h listener;
 
-    return far_check(ucp_listener_create(far_worker, &params, &listener),
+    return ucp_check(ucp_listener_create(far_worker, &params, &listener),
                      "ucp_listener_create");
 }
 
@@ -136,7 +127,8 @@ static int far_serve(const char *file)
     size_t size;
     int ret;
 
-    if (far_listen() || far_check(ucp_worker_get_address(far_worker, &address, &size),
+    if (far_listen() ||
+        ucp_check(ucp_worker_get_address(far_worker, &address, &size),
                   "ucp_worker_get_address")) {
         return -1;
     }
@@ -167,7 +159,7 @@ static int far_wait(ucs_status_ptr_t request, const char *what)
             return -1;
         }
     }
-    return far_check(status, what);
+    return ucp_check(status, what);
 }
 
 static void far_linger(void)
@@ -220,7 +212,7 @@ static int far_send(const char *file, const char *ip)
     } else if (far_read(file, address) != 0) {
         return -1;
     }
-    if (far_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create") ||
+    if (ucp_check(ucp_ep_create(far_worker, &params, &ep), "ucp_ep_create") ||
         far_wait(ucp_tag_send_nbx(ep, word, sizeof(word), FAR_TAG, &none),
                  "ucp_tag_send_nbx") ||
         far_wait(ucp_ep_flush_nbx(ep, &none), "ucp_ep_flush_nbx")) {

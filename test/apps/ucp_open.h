@@ -3,8 +3,19 @@
 #ifndef TEST_APPS_UCP_OPEN_H
 #define TEST_APPS_UCP_OPEN_H
 
+#include <stdio.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
+
+/* A status other than UCS_OK is told, and -1 returned. */
+static inline int ucp_check(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK) {
+        fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
+        return -1;
+    }
+    return 0;
+}
 
 /*
  * A context with these features (UCP_FEATURE_*), configured by the environment.
