@@ -137,17 +137,6 @@ void flow_list_free_unlisted_rx(flow_core_t *core, flow_rx_t *rx)
     freed(rx);
 }
 
-void flow_pool_rx_clear(flow_core_t *core, uint32_t index)
-{
-    PROVE(index == 1);
-    freed(&world_rx);
-}
-
-void flow_pool_rx_release(flow_core_t *core, uint32_t index)
-{
-    PROVE(index == 1);
-}
-
 static int rx_is_free; /* as was said last */
 
 void flow_list_sweep(flow_core_t *core)

@@ -80,7 +80,6 @@ struct gpu_range {
 
 struct gpu_device {
     unsigned domain, bus, slot;
-    size_t   used;
 };
 
 /* How many GPUs there are: those of the emulated /sys (SYSFS_PATH), else as
