@@ -184,7 +184,17 @@ planted_moment() {
 
 # Anybody may make what he likes in shared memory, by a name that a fabric of root's
 # would have: nothing of it is removed, joined or believed.
+# Where that is possible, in memory of its own: who makes room among everybody's may
+# remove what is planted there.
 planted() {
+    local own=()
+    if unshare -m true 2>/dev/null; then
+        own=(unshare -m sh -c 'mount -t tmpfs -o mode=1777 none /dev/shm && exec "$@"' sh)
+    fi
+    "${own[@]}" "${CALL[@]}" planted_inside
+}
+
+planted_inside() {
     local at name="t$$" kept=$CHECK_LOG.kept
     user_home
     mkdir "$USER_HOME/his" && chown 4242 "$USER_HOME/his"
