@@ -52,71 +52,6 @@ void st_qp_mem_close(st_mem_t *mem, const efa_device_t *device)
     }
 }
 
-static struct ibv_qp *st_qp_create_srd(st_qp_t *qp, struct ibv_pd *pd,
-                                       const struct ibv_qp_cap *cap)
-{
-    const efa_device_t *device = qp->device;
-    struct ibv_qp_init_attr_ex attr;
-    efa_adv_qp_attr_t efa_attr;
-
-    memset(&attr, 0, sizeof(attr));
-    memset(&efa_attr, 0, sizeof(efa_attr));
-    attr.qp_type        = IBV_QPT_DRIVER;
-    attr.send_cq        = qp->send_cq;
-    attr.recv_cq        = qp->recv_cq;
-    attr.pd             = pd;
-    attr.cap            = *cap;
-    attr.sq_sig_all     = 1;
-    attr.comp_mask      = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.send_ops_flags = IBV_QP_EX_WITH_SEND |
-                          ((device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
-                           IBV_QP_EX_WITH_RDMA_READ : 0) |
-                          ((device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ?
-                           IBV_QP_EX_WITH_RDMA_WRITE : 0);
-    efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
-    return device->verbs->efa_create_qp_ex(
-            device->context, &attr, (struct efadv_qp_init_attr*)&efa_attr,
-            sizeof(efa_attr));
-}
-
-static struct ibv_qp *st_qp_create_ud(st_qp_t *qp, struct ibv_pd *pd,
-                                      const struct ibv_qp_cap *cap)
-{
-    struct ibv_qp_init_attr attr;
-
-    memset(&attr, 0, sizeof(attr));
-    attr.qp_type    = IBV_QPT_UD;
-    attr.send_cq    = qp->send_cq;
-    attr.recv_cq    = qp->recv_cq;
-    attr.cap        = *cap;
-    attr.sq_sig_all = 1;
-    return qp->device->verbs->create_qp(pd, &attr);
-}
-
-static int st_qp_start(st_qp_t *qp, const st_qp_params_t *params)
-{
-    const efa_device_t *device = qp->device;
-    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN, err;
-    struct ibv_qp_attr attr;
-
-    memset(&attr, 0, sizeof(attr));
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = EFA_PORT;
-    attr.qkey     = (params->qkey != 0) ? params->qkey : ST_QKEY;
-    err           = device->verbs->modify_qp(qp->qp, &attr,
-                                             IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                                             IBV_QP_PORT | IBV_QP_QKEY);
-    attr.qp_state = IBV_QPS_RTR;
-    err           = err ? err :
-                    device->verbs->modify_qp(qp->qp, &attr, IBV_QP_STATE);
-    attr.qp_state = IBV_QPS_RTS;
-    if (!params->ud && (device->caps & EFA_DEVICE_CAP_RNR_RETRY)) {
-        attr.rnr_retry = params->rnr_retry;
-        mask          |= IBV_QP_RNR_RETRY;
-    }
-    return err ? err : device->verbs->modify_qp(qp->qp, &attr, mask);
-}
-
 /* Ample: whatever a probe does, its completions have room. */
 static unsigned st_qp_entries(const efa_device_t *device,
                               const st_qp_params_t *params, unsigned depth)
@@ -128,33 +63,41 @@ static unsigned st_qp_entries(const efa_device_t *device,
 int st_qp_open(st_qp_t *qp, const efa_device_t *device, struct ibv_pd *pd,
                const st_qp_params_t *params)
 {
-    struct ibv_qp_cap cap = {
-        .max_send_wr     = params->sends ? params->sends : 64,
-        .max_recv_wr     = params->receives ? params->receives : 64,
-        .max_send_sge    = params->send_sge ? params->send_sge : 1,
-        .max_recv_sge    = params->receive_sge ? params->receive_sge : 1,
-        .max_inline_data = params->inline_bytes
+    struct ibv_qp_init_attr_ex attr = {
+        .pd  = pd,
+        .cap = {
+            .max_send_wr     = params->sends ? params->sends : 64,
+            .max_recv_wr     = params->receives ? params->receives : 64,
+            .max_send_sge    = params->send_sge ? params->send_sge : 1,
+            .max_recv_sge    = params->receive_sge ? params->receive_sge : 1,
+            .max_inline_data = params->inline_bytes
+        }
     };
-    int err = 0;
+    efa_adv_qp_attr_t srd = {0};
+    int err;
 
     memset(qp, 0, sizeof(*qp));
     qp->device  = device;
     errno       = 0;
     qp->send_cq = device->verbs->create_cq(
-            device->context, st_qp_entries(device, params, cap.max_send_wr),
-            NULL, NULL, 0);
+            device->context,
+            st_qp_entries(device, params, attr.cap.max_send_wr), NULL, NULL, 0);
     qp->recv_cq = device->verbs->create_cq(
-            device->context, st_qp_entries(device, params, cap.max_recv_wr),
-            NULL, params->channel, 0);
+            device->context,
+            st_qp_entries(device, params, attr.cap.max_recv_wr), NULL,
+            params->channel, 0);
     if ((qp->send_cq != NULL) && (qp->recv_cq != NULL)) {
-        qp->qp = params->ud ? st_qp_create_ud(qp, pd, &cap) :
-                              st_qp_create_srd(qp, pd, &cap);
+        attr.send_cq = qp->send_cq;
+        attr.recv_cq = qp->recv_cq;
+        qp->qp       = efa_qp_make(device, &attr, params->ud ? NULL : &srd);
     }
     if (qp->qp == NULL) {
         err = (errno != 0) ? errno : EIO;
     } else {
         qp->qpx = params->ud ? NULL : device->verbs->qp_to_qp_ex(qp->qp);
-        err     = st_qp_start(qp, params);
+        err     = efa_qp_start(device, qp->qp,
+                               params->qkey ? params->qkey : ST_QKEY,
+                               params->ud ? -1 : (int)params->rnr_retry);
     }
     if (err != 0) {
         st_qp_close(qp);

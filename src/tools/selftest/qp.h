@@ -3,7 +3,7 @@
 #ifndef SRD_SELFTEST_QP_H_
 #define SRD_SELFTEST_QP_H_
 
-#include <uct/ib/efa/efa_device.h>
+#include <uct/ib/efa/efa_qp.h>
 
 #include <tools/probe.h> /* probe_seconds */
 

@@ -98,13 +98,39 @@ efa_qp_create_cqs(efa_qp_t *qp, const efa_qp_params_t *params)
 }
 
 /* Work requests of 128 B hold more bytes, those of writes too, but the send
- * queue takes half as many of them. */
+ * queue takes half as many of them. Those of UD are of one width. */
 static int
 efa_qp_may_be_wide(const efa_device_t *device, const efa_qp_params_t *params)
 {
-    return (params->inline_max > device->inline_size) &&
+    return (params->kind == EFA_QP_SRD) &&
+           (params->inline_max > device->inline_size) &&
            (device->inline_size_wide > device->inline_size) &&
            (params->tx_depth <= device->max_sq_wr / 2);
+}
+
+struct ibv_qp *
+efa_qp_make(const efa_device_t *device, struct ibv_qp_init_attr_ex *attr,
+            efa_adv_qp_attr_t *srd)
+{
+    attr->sq_sig_all = 1; /* the device signals every request */
+    errno            = 0;
+    if (srd == NULL) {
+        attr->qp_type = IBV_QPT_UD;
+        return device->verbs->create_qp(attr->pd,
+                                        (struct ibv_qp_init_attr*)attr);
+    }
+    attr->qp_type        = IBV_QPT_DRIVER;
+    attr->comp_mask      = IBV_QP_INIT_ATTR_PD |
+                           IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr->send_ops_flags = IBV_QP_EX_WITH_SEND |
+                           ((device->caps & EFA_DEVICE_CAP_RDMA_READ) ?
+                            IBV_QP_EX_WITH_RDMA_READ : 0) |
+                           ((device->caps & EFA_DEVICE_CAP_RDMA_WRITE) ?
+                            IBV_QP_EX_WITH_RDMA_WRITE : 0);
+    srd->driver_qp_type  = EFADV_QP_DRIVER_TYPE_SRD;
+    return device->verbs->efa_create_qp_ex(device->context, attr,
+                                           (struct efadv_qp_init_attr*)srd,
+                                           sizeof(*srd));
 }
 
 static struct ibv_qp *
@@ -112,73 +138,33 @@ efa_qp_try(efa_qp_t *qp, const efa_qp_params_t *params, int wide,
            unsigned sl)
 {
     const efa_device_t        *device = qp->md->device;
-    struct ibv_qp_init_attr_ex attr;
-    efa_adv_qp_attr_t          efa_attr;
+    efa_adv_qp_attr_t          srd    = {.sl = sl};
+    struct ibv_qp_init_attr_ex attr   = {
+        .send_cq = qp->tx_cq,
+        .recv_cq = qp->rx_cq,
+        .pd      = qp->md->pd,
+        .cap     = {.max_send_wr  = params->tx_depth,
+                    .max_recv_wr  = params->rx_depth,
+                    .max_send_sge = (device->max_sq_sge < 2) ? 1 : 2,
+                    .max_recv_sge = 1}
+    };
 
-    memset(&attr, 0, sizeof(attr));
-    memset(&efa_attr, 0, sizeof(efa_attr));
-    qp->inline_size          = efa_at_most(params->inline_max,
-                                           wide ? device->inline_size_wide :
-                                                  device->inline_size);
-    qp->inline_write         = 0;
-    attr.qp_type             = IBV_QPT_DRIVER;
-    attr.send_cq             = qp->tx_cq;
-    attr.recv_cq             = qp->rx_cq;
-    attr.pd                  = qp->md->pd;
-    attr.cap.max_send_wr     = params->tx_depth;
-    attr.cap.max_recv_wr     = params->rx_depth;
-    attr.cap.max_send_sge    = (device->max_sq_sge < 2) ? 1 : 2;
-    attr.cap.max_recv_sge    = 1;
-    attr.cap.max_inline_data = qp->inline_size;
-    attr.sq_sig_all          = 1; /* the device signals every request */
-    attr.comp_mask      = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
-    if (device->caps & EFA_DEVICE_CAP_RDMA_READ) {
-        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ;
+    qp->inline_size  = efa_at_most(params->inline_max,
+                                   wide ? device->inline_size_wide :
+                                          device->inline_size);
+    qp->inline_write = 0;
+    if (wide && (device->caps & EFA_DEVICE_CAP_RDMA_WRITE)) {
+        srd.flags        = EFA_ADV_QP_INLINE_WRITE;
+        qp->inline_write = qp->inline_size;
     }
-    if (device->caps & EFA_DEVICE_CAP_RDMA_WRITE) {
-        attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE;
-        if (wide) {
-            efa_attr.flags  |= EFA_ADV_QP_INLINE_WRITE;
-            qp->inline_write = qp->inline_size;
-        }
-    }
-    efa_attr.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
-    efa_attr.sl             = sl;
-
-    errno = 0;
-    return device->verbs->efa_create_qp_ex(
-            device->context, &attr, (struct efadv_qp_init_attr*)&efa_attr,
-            sizeof(efa_attr));
-}
-
-/* Work requests of UD are of one width. */
-static struct ibv_qp *
-efa_qp_try_ud(efa_qp_t *qp, const efa_qp_params_t *params)
-{
-    const efa_device_t     *device = qp->md->device;
-    struct ibv_qp_init_attr attr;
-
-    memset(&attr, 0, sizeof(attr));
-    qp->inline_size          = efa_at_most(params->inline_max,
-                                           device->inline_size);
-    attr.qp_type             = IBV_QPT_UD;
-    attr.send_cq             = qp->tx_cq;
-    attr.recv_cq             = qp->rx_cq;
-    attr.cap.max_send_wr     = params->tx_depth;
-    attr.cap.max_recv_wr     = params->rx_depth;
-    attr.cap.max_send_sge    = efa_at_most(device->max_sq_sge, 2);
-    attr.cap.max_recv_sge    = 1;
     attr.cap.max_inline_data = qp->inline_size;
-    attr.sq_sig_all          = 1;
-
-    errno = 0;
-    return device->verbs->create_qp(qp->md->pd, &attr);
+    return efa_qp_make(device, &attr,
+                       (params->kind == EFA_QP_SRD) ? &srd : NULL);
 }
 
 /* Wide work requests where they are wanted and can be had. */
 static struct ibv_qp *
-efa_qp_try_srd(efa_qp_t *qp, const efa_qp_params_t *params, unsigned sl)
+efa_qp_try_widths(efa_qp_t *qp, const efa_qp_params_t *params, unsigned sl)
 {
     struct ibv_qp *created = NULL;
 
@@ -195,7 +181,7 @@ efa_qp_try_usual(efa_qp_t *qp, const efa_qp_params_t *params)
     struct ibv_qp *created;
     int            err = errno;
 
-    created = efa_qp_try_srd(qp, params, 0);
+    created = efa_qp_try_widths(qp, params, 0);
     if (created != NULL) {
         host_warn(qp->md->super.host,
                   "%s: no queue pair of service level %u (UCX_SRD_SL): %s; "
@@ -210,60 +196,50 @@ efa_qp_try_usual(efa_qp_t *qp, const efa_qp_params_t *params)
 static ucs_status_t
 efa_qp_create(efa_qp_t *qp, const efa_qp_params_t *params)
 {
-    const efa_device_t *device = qp->md->device;
+    int is_srd = params->kind == EFA_QP_SRD;
 
-    if (params->kind == EFA_QP_UD) {
-        qp->qp = efa_qp_try_ud(qp, params);
-        return (qp->qp != NULL) ? UCS_OK :
-                                  efa_qp_report(qp, "UD queue pair", errno);
-    }
-    qp->qp = efa_qp_try_srd(qp, params, params->sl);
-    if ((qp->qp == NULL) && (params->sl != 0)) {
+    qp->qp = efa_qp_try_widths(qp, params, params->sl);
+    if ((qp->qp == NULL) && is_srd && (params->sl != 0)) {
         qp->qp = efa_qp_try_usual(qp, params);
     }
     if (qp->qp == NULL) {
-        return efa_qp_report(qp, "SRD queue pair", errno);
+        return efa_qp_report(qp, is_srd ? "SRD queue pair" : "UD queue pair",
+                             errno);
     }
-    qp->qpx = device->verbs->qp_to_qp_ex(qp->qp);
+    qp->qpx = is_srd ? qp->md->device->verbs->qp_to_qp_ex(qp->qp) : NULL;
     return UCS_OK;
 }
 
-static ucs_status_t
-efa_qp_activate(efa_qp_t *qp, const efa_qp_params_t *params)
+int efa_qp_start(const efa_device_t *device, struct ibv_qp *qp, uint32_t qkey,
+                 int rnr_retry)
 {
-    const efa_device_t *device = qp->md->device;
-    struct ibv_qp_attr  attr;
-    int                 mask, err;
+    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN, err;
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT,
+        .port_num = EFA_PORT,
+        .qkey     = qkey
+    };
 
-    memset(&attr, 0, sizeof(attr));
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = EFA_PORT;
-    attr.qkey     = params->qkey;
-    err           = device->verbs->modify_qp(qp->qp, &attr,
-                                             IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                                                     IBV_QP_PORT | IBV_QP_QKEY);
+    err = device->verbs->modify_qp(qp, &attr,
+                                   IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                           IBV_QP_PORT | IBV_QP_QKEY);
     if (err == 0) {
         attr.qp_state = IBV_QPS_RTR;
-        err           = device->verbs->modify_qp(qp->qp, &attr, IBV_QP_STATE);
+        err           = device->verbs->modify_qp(qp, &attr, IBV_QP_STATE);
     }
-    if (err == 0) {
-        attr.qp_state = IBV_QPS_RTS;
-        mask          = IBV_QP_STATE | IBV_QP_SQ_PSN;
-        if ((params->kind == EFA_QP_SRD) &&
-            (device->caps & EFA_DEVICE_CAP_RNR_RETRY)) {
-            attr.rnr_retry = params->rnr_retry;
-            mask          |= IBV_QP_RNR_RETRY;
-        }
-        err = device->verbs->modify_qp(qp->qp, &attr, mask);
+    attr.qp_state = IBV_QPS_RTS;
+    if ((rnr_retry >= 0) && (device->caps & EFA_DEVICE_CAP_RNR_RETRY)) {
+        attr.rnr_retry = (uint8_t)rnr_retry;
+        mask          |= IBV_QP_RNR_RETRY;
     }
-    return (err == 0) ? UCS_OK :
-                        efa_qp_report(qp, "queue pair ready to send", err);
+    return err ? err : device->verbs->modify_qp(qp, &attr, mask);
 }
 
 ucs_status_t
 efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
 {
     ucs_status_t status;
+    int          err;
 
     memset(qp, 0, sizeof(*qp));
     qp->md       = md;
@@ -274,7 +250,11 @@ efa_qp_open(efa_qp_t *qp, efa_md_t *md, const efa_qp_params_t *params)
         status = efa_qp_create(qp, params);
     }
     if (status == UCS_OK) {
-        status = efa_qp_activate(qp, params);
+        err    = efa_qp_start(md->device, qp->qp, params->qkey,
+                              (params->kind == EFA_QP_SRD) ?
+                              (int)params->rnr_retry : -1);
+        status = (err == 0) ? UCS_OK :
+                 efa_qp_report(qp, "queue pair ready to send", err);
     }
     if ((status == UCS_OK) && params->direct) {
         qp->why_not = efa_direct_open(qp);

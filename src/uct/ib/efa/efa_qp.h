@@ -42,6 +42,16 @@ typedef struct efa_qp {
     efa_direct_t             direct;
 } efa_qp_t;
 
+/* Creates a queue pair, SRD or (srd NULL) UD, with what of @attr and @srd the
+ * caller sets: completion queues, pd, cap; flags, sl. NULL, and errno. */
+struct ibv_qp *
+efa_qp_make(const efa_device_t *device, struct ibv_qp_init_attr_ex *attr,
+            efa_adv_qp_attr_t *srd);
+
+/* Makes it ready to send. @rnr_retry: below 0: UD. 0, or an errno. */
+int efa_qp_start(const efa_device_t *device, struct ibv_qp *qp, uint32_t qkey,
+                 int rnr_retry);
+
 /*
  * Creates everything or nothing; a failure is logged with cause and remedy.
  * UCS_OK, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
