@@ -53,15 +53,13 @@ def lines(top):
             yield f'efa_{name}_total{where} {one["counters"][name]}'
 
 
-def lent(device):
-    """Whether another user has mounted it (FUSE): he says of owners what he likes, and in its
-    line the number of another one; behind the right one a path follows."""
-    number, users = f' {os.major(device)}:{os.minor(device)} /', ['0']
+def lent(fd):
+    """Whether another user has mounted it (FUSE): he says of owners what he likes."""
+    with open(f'/proc/self/fdinfo/{fd}', encoding='ascii') as info:
+        number = re.search(r'^mnt_id:\s*(\d+)|\Z', info.read(), re.M)[1]
     with open('/proc/self/mountinfo', encoding='ascii', errors='replace') as mounts:
-        for line in mounts:
-            if number in line:
-                users += re.findall(r',user_id=(\d+)', line.split(' ')[-1])
-    return int(users[-1]) not in (0, os.geteuid())
+        users = re.findall(rf'^{number} .* \S+,user_id=(\d+)\S*$', mounts.read(), re.M)
+    return int((users or ['0'])[0]) not in (0, os.geteuid())
 
 
 def opened(folder):
@@ -75,7 +73,7 @@ def opened(folder):
         if stat.S_ISLNK(status.st_mode):
             links += 1
             if (links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid) or
-                    lent(status.st_dev)):
+                    lent(place)):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part)
             text = os.readlink('', dir_fd=place)
             parts[:0] = ['/' * text.startswith('/'), *text.split('/')]
