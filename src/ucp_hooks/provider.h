@@ -143,14 +143,15 @@ typedef struct ucx_transport {
                                          ucx_iface_config_t */
 
     /*
-     * Devices of @md this transport can use: *devices_p is an array from
-     * malloc() that the caller frees, or NULL with *count_p = 0.
+     * Devices of @md this transport, whose name is @transport, can use:
+     * *devices_p is an array from malloc() that the caller frees, or NULL with
+     * *count_p = 0.
      *   UCS_OK             also when there are none
      *   UCS_ERR_NO_DEVICE  the same as none; UCX logs nothing
      *   UCS_ERR_NO_MEMORY
      */
-    ucs_status_t (*query_devices)(ucx_md_t *md, ucx_device_t **devices_p,
-                                  unsigned *count_p);
+    ucs_status_t (*query_devices)(ucx_md_t *md, const char *transport,
+                                  ucx_device_t **devices_p, unsigned *count_p);
 
     /*
      * Open an interface on params->mode.device.dev_name (bounded by

@@ -96,15 +96,9 @@ srd_iface_open(ucx_md_t *md, uct_worker_h worker,
     return status;
 }
 
-static ucs_status_t srd_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
-                                      unsigned *count_p)
-{
-    return efa_md_query_devices(md, srd_base.name, devices_p, count_p);
-}
-
 const ucx_transport_t srd_transport = {
     .name          = "srd",
     .config        = &base_config_srd,
-    .query_devices = srd_query_devices,
+    .query_devices = efa_md_query_devices,
     .iface_open    = srd_iface_open,
 };

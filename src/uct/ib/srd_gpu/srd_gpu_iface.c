@@ -123,8 +123,8 @@ srd_gpu_iface_open(ucx_md_t *md, uct_worker_h worker,
 }
 
 static ucs_status_t
-srd_gpu_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
-                      unsigned *count_p)
+srd_gpu_query_devices(ucx_md_t *super, const char *transport,
+                      ucx_device_t **devices_p, unsigned *count_p)
 {
     efa_md_t *md = (efa_md_t*)super;
 
@@ -134,13 +134,13 @@ srd_gpu_query_devices(ucx_md_t *super, ucx_device_t **devices_p,
         return UCS_OK;
     }
     if (!(md->device->caps & EFA_DEVICE_CAP_RDMA_WRITE)) {
-        host_report_absent(super->host, srd_gpu_base.name,
+        host_report_absent(super->host, transport,
                            "%s: no RDMA write, which kernels' puts need: EFA "
                            "of the second generation has it",
                            md->device->name);
         return UCS_OK;
     }
-    return efa_md_query_devices(super, srd_gpu_base.name, devices_p, count_p);
+    return efa_md_query_devices(super, transport, devices_p, count_p);
 }
 
 const ucx_transport_t srd_gpu_transport = {

@@ -95,15 +95,9 @@ ud_iface_open(ucx_md_t *md, uct_worker_h worker,
     return UCS_OK;
 }
 
-static ucs_status_t ud_query_devices(ucx_md_t *md, ucx_device_t **devices_p,
-                                     unsigned *count_p)
-{
-    return efa_md_query_devices(md, ud_base.name, devices_p, count_p);
-}
-
 const ucx_transport_t ud_transport = {
     .name          = "ud",
     .config        = &base_config_ud,
-    .query_devices = ud_query_devices,
+    .query_devices = efa_md_query_devices,
     .iface_open    = ud_iface_open,
 };
