@@ -86,7 +86,7 @@ static void limit_handles(st_t *st, st_result_t *result)
         gid[14] = count >> 8;
         gid[15] = count;
         gid[13] = 1;
-        list[count] = st_qp_ah_open(st->device, st->pd, gid);
+        list[count] = efa_ah_make(st->device, st->pd, gid);
         if (list[count] == NULL) {
             break;
         }

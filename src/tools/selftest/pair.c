@@ -15,7 +15,7 @@ static int pair_open_near(st_pair_t *pair, st_result_t *result,
 
     if (err == 0) {
         errno         = 0;
-        pair->dest.ah = st_qp_ah_open(device, pair->st->pd, gid);
+        pair->dest.ah = efa_ah_make(device, pair->st->pd, gid);
         err           = (pair->dest.ah != NULL) ? 0 : (errno ? errno : EIO);
     }
     if (err != 0) {

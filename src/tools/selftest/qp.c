@@ -181,15 +181,3 @@ unsigned st_qp_status(const struct ibv_wc *wc)
     return (wc->status == IBV_WC_SUCCESS) ?
            0 : (wc->vendor_err != 0) ? wc->vendor_err & 255 : 255;
 }
-
-struct ibv_ah *st_qp_ah_open(const efa_device_t *device, struct ibv_pd *pd,
-                             const uint8_t gid[16])
-{
-    struct ibv_ah_attr attr;
-
-    memset(&attr, 0, sizeof(attr));
-    memcpy(attr.grh.dgid.raw, gid, 16);
-    attr.is_global = 1;
-    attr.port_num  = EFA_PORT;
-    return device->verbs->create_ah(pd, &attr);
-}

@@ -3,6 +3,7 @@
 #ifndef SRD_SELFTEST_QP_H_
 #define SRD_SELFTEST_QP_H_
 
+#include <uct/ib/efa/efa_ah.h>
 #include <uct/ib/efa/efa_qp.h>
 
 #include <tools/probe.h> /* probe_seconds */
@@ -70,9 +71,5 @@ int st_qp_rdma(st_qp_t *qp, const st_dest_t *dest, const st_piece_t *piece,
 
 /* The device's status of a completion: 0 to 255, 0 is success. */
 unsigned st_qp_status(const struct ibv_wc *wc);
-
-/* NULL, and errno. */
-struct ibv_ah *st_qp_ah_open(const efa_device_t *device, struct ibv_pd *pd,
-                             const uint8_t gid[16]);
 
 #endif

@@ -215,7 +215,7 @@ static void queue_handle(st_t *st, st_result_t *result)
     int status = -1;
     char text[32];
 
-    again = st_qp_ah_open(st->device, st->pd, st->device->gid.raw);
+    again = efa_ah_make(st->device, st->pd, st->device->gid.raw);
     if (again == NULL) {
         st_result_differs(result, "a second handle for a host is refused: %s",
                           strerror(errno));

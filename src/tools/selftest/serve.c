@@ -255,7 +255,7 @@ static void serve_know(st_serve_t *serve, const char *words)
         return;
     }
     if (serve->known == NULL) {
-        serve->known = st_qp_ah_open(serve->device, serve->mem.pd, gid);
+        serve->known = efa_ah_make(serve->device, serve->mem.pd, gid);
     }
     serve_say(serve, serve->known ? "ok" : "error no handle");
 }

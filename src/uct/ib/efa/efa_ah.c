@@ -46,21 +46,28 @@ static int efa_ah_recycle(efa_md_t *md)
     return 1;
 }
 
+struct ibv_ah *
+efa_ah_make(const efa_device_t *device, struct ibv_pd *pd, const uint8_t *gid)
+{
+    struct ibv_ah_attr attr = {
+        .is_global = 1,
+        .port_num  = EFA_PORT,
+        .grh       = {.hop_limit = 255}
+    };
+
+    memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
+    errno = 0;
+    return device->verbs->create_ah(pd, &attr);
+}
+
 static ucs_status_t
 efa_ah_create(efa_md_t *md, const uint8_t *gid, efa_ah_t *ah)
 {
     const efa_verbs_t   *verbs = md->device->verbs;
-    struct ibv_ah_attr   attr;
     struct efadv_ah_attr efa_attr;
 
-    memset(&attr, 0, sizeof(attr));
-    attr.is_global     = 1;
-    attr.port_num      = EFA_PORT;
-    attr.grh.hop_limit = 255;
-    memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
     do {
-        errno    = 0;
-        ah->ibah = verbs->create_ah(md->pd, &attr);
+        ah->ibah = efa_ah_make(md->device, md->pd, gid);
     } while ((ah->ibah == NULL) && (errno == ENOMEM) && efa_ah_recycle(md));
     if (ah->ibah == NULL) {
         return (errno == ENOMEM) ? UCS_ERR_NO_RESOURCE : UCS_ERR_INVALID_ADDR;

@@ -52,6 +52,10 @@ const efa_gid_table_t *efa_ah_gids(const efa_md_t *md);
 ucs_status_t efa_ah_get(efa_md_t *md, const uint8_t *gid, uint64_t hash,
                         efa_ah_t **ah_p);
 
+/* A handle beside the table's. NULL, and errno. */
+struct ibv_ah *
+efa_ah_make(const efa_device_t *device, struct ibv_pd *pd, const uint8_t *gid);
+
 /* Gives a reference back. */
 void efa_ah_put(efa_md_t *md, efa_ah_t *ah);
 
