@@ -286,3 +286,22 @@ TEST(flow_hand_few, first__gives_back_when_others_come)
     EXPECT_EQ(FLOW_IDLE_WINDOW,
               flow_psn_diff(flow_rx_use(first), flow_rx_psn(first)));
 }
+
+/* A quarter of the receives is left to calm flows, however few there are. */
+TEST(flow_hand_few, short_of_windows__beyond_three_quarters)
+{
+    Node a(1), b(2, [](flow_params_t *p) {
+        p->rx_posted  = 4 * 5 + 20;
+        p->rx_reserve = 20;
+    });
+
+    for (int i = 0; i < 4; ++i) { /* one less than a quarter */
+        (void)a.open(b);
+        settle(a, b);
+    }
+    ASSERT_EQ(0u, b.core->active);
+    b.core->params.grant = 4;
+    EXPECT_TRUE(flow_grant_is_short(b.core)) << "16 of 15";
+    ++b.core->params.rx_posted;
+    EXPECT_FALSE(flow_grant_is_short(b.core));
+}
