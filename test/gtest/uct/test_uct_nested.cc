@@ -329,7 +329,7 @@ TEST_P(UctDestroy, in_a_callback)
     for (size_t i = is_ud() ? 2 : 0; i < posts.size(); ++i) {
         SCOPED_TRACE(i);
         order = GetParam();
-        open();
+        open({{"RX_QUEUE_LEN", "512"}}); /* a window for each, however late */
         module_clock_start();
         remote = std::make_unique<Memory>(*b, 8192, 1);
         local  = std::make_unique<Memory>(*a, 8192, 2);
