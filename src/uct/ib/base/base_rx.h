@@ -5,7 +5,7 @@
 #include "base_types.h"
 
 #define BASE_POLL_BATCH 16 /* completions taken by one poll */
-#define BASE_TX_BATCHES 32 /* that are taken where all operations are out */
+#define BASE_TX_BATCHES 32 /* of completions, taken where sends wait for them */
 #define BASE_RX_BATCHES 16 /* that are taken to find the receive queue's end */
 
 /* One received message. */
