@@ -143,13 +143,17 @@ planted_fuse_inside() {
     done
     # shellcheck source=contrib/ci/cache.sh
     (SUDO_UID=4242 XDG_CACHE_HOME=$to && . "$top/contrib/ci/cache.sh") || fail "his own: status $?"
+    # nor is the link followed when the folder, once open, is in no list of mounts any more
+    preload plant_link
+    PLANT_AWAY=$to LD_PRELOAD=$1/lib/plant_link.so "$EFASIM" run --stat="$to/x" -- true
+    ! mountpoint -q "$to" || fail "it is mounted still"
+    [ "$(<"$kept/file")" = mine ] || fail "a link in what is unmounted was followed"
     # a file may be such a file system, too, and then answer no more
     kill $!
     : >"$1/all/fifo"
     fuse_mounted "$1/all/fifo" none && planted_output fifo && kill -STOP $! &&
         planted_output fifo || fail "no file system on a file"
     # nor when it is there for a moment; and no file beside it is taken for his
-    preload plant_link
     : >"$1/all/plant"
     PLANT_MOUNT=$1/all/fifo LD_PRELOAD=$1/lib/plant_link.so timeout -s KILL 10 \
         "$EFASIM" run --trace "$1/all/plant" -- true

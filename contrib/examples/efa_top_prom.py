@@ -53,13 +53,21 @@ def lines(top):
             yield f'efa_{name}_total{where} {one["counters"][name]}'
 
 
-def lent(fd):
-    """Whether another user has mounted it (FUSE): he says of owners what he likes."""
+def mount_of(fd):
+    """The number of the mount that it is in."""
     with open(f'/proc/self/fdinfo/{fd}', encoding='ascii') as info:
-        number = re.search(r'^mnt_id:\s*(\d+)|\Z', info.read(), re.M)[1]
+        return re.search(r'^mnt_id:\s*(\d+)|\Z', info.read(), re.M)[1]
+
+
+def lent(fd):
+    """Whether another user has mounted it (FUSE), and says of owners what he likes, or has
+    unmounted it since. The mount of a changed root is in no list."""
+    number = mount_of(fd)
     with open('/proc/self/mountinfo', encoding='ascii', errors='replace') as mounts:
-        users = re.findall(rf'^{number} .* \S+,user_id=(\d+)\S*$', mounts.read(), re.M)
-    return int((users or ['0'])[0]) not in (0, os.geteuid())
+        line = re.search(rf'^{number} .* \S+$', mounts.read(), re.M)
+    user = line and re.search(r',user_id=(\d+)\S*$', line[0])
+    return (int(user[1]) not in (0, os.geteuid()) if user else
+            not line and number != mount_of(os.open('/', os.O_PATH)))
 
 
 def opened(folder):

@@ -81,20 +81,23 @@ static unsigned output_mount_of(int fd)
     return number;
 }
 
-/* Nonzero: another user has mounted it (FUSE) in the folder `at`, and says of
- * owners what he likes, or has unmounted it since. The last word of a line is
- * the file system's options; other words may be his. */
-static int output_is_mounted(int fd, int at)
+/* Nonzero: another user has mounted it (FUSE), and says of owners what he
+ * likes, or has unmounted it since, and it is not in the mount of "/", which a
+ * changed root leaves out. The last word of a line is the file system's
+ * options; other words may be his. */
+static int output_is_mounted(int fd)
 {
     static const char option[] = ",user_id=";
     FILE *mounts    = fopen("/proc/self/mountinfo", "re");
+    int root        = open("/", OUTPUT_PLACE);
     unsigned number = output_mount_of(fd), one;
-    int is_known    = number == output_mount_of(at);
+    int is_known    = number == output_mount_of(root);
     char *line      = NULL;
     const char *by  = NULL;
     size_t size     = 0;
     unsigned user   = 0;
 
+    close(root);
     while ((mounts != NULL) && (by == NULL) &&
            (getline(&line, &size, mounts) > 0)) {
         if ((sscanf(line, "%u", &one) == 1) && (one == number)) {
@@ -115,7 +118,8 @@ static int output_is_mounted(int fd, int at)
 static int output_is_other(uid_t user, int at, const struct stat *folder)
 {
     return (((user != 0) && (user != geteuid())) ||
-            output_is_mounted(at, at)) && !output_is_roots(folder);
+            output_is_mounted(at)) &&
+           !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
@@ -264,12 +268,12 @@ static int output_is_shared(int at, const struct stat *folder)
 /* A file of this user, or of him whose alone the folder `at` is; another name
  * of it elsewhere would be a link, and one that is mounted there may lie, or
  * never answer. 0 with errno: it is none. */
-static int output_is_own(int fd, int at, const struct stat *folder)
+static int output_is_own(int fd, const struct stat *folder)
 {
     struct stat file = { 0 };
     int ret;
 
-    ret = !output_is_mounted(fd, at) && (fstat(fd, &file) == 0) &&
+    ret = !output_is_mounted(fd) && (fstat(fd, &file) == 0) &&
           S_ISREG(file.st_mode) && (file.st_nlink == 1) &&
           ((file.st_uid == geteuid()) ||
            (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
@@ -291,7 +295,7 @@ static int output_shared_file(int at, const char *name, int flags,
         made  = (place < 0) && (errno == ENOENT);
         place = made ? openat(at, name, flags | O_EXCL, 0666) : place;
     } while (made && (place < 0) && (errno == EEXIST));
-    if ((place >= 0) && output_is_own(place, at, folder)) {
+    if ((place >= 0) && output_is_own(place, folder)) {
         if (made) {
             return place;
         }

@@ -3,7 +3,8 @@
  * Preloaded into a program that removes folders, or writes to a file in one:
  * when it has found that "plant" is one, and before it opens what is in there, a
  * symbolic link to $PLANT has the name; or what of the name is opened (of a
- * fabric: "...-plant") is, for that moment, $PLANT_MOUNT, which is mounted there:
+ * fabric: "...-plant") is, for that moment, $PLANT_MOUNT, which is mounted there;
+ * or $PLANT_AWAY is unmounted, lazily, when a folder of that name has been opened:
  * the work of another user, of number 4242, who is quick.
  */
 #define _GNU_SOURCE
@@ -79,6 +80,7 @@ int open(const char *path, int flags, ...)
 int openat(int folder, const char *path, int flags, ...)
 {
     int (*next)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+    const char *away = getenv("PLANT_AWAY");
     char name[300];
     va_list ap;
     int mode, ret;
@@ -95,6 +97,9 @@ int openat(int folder, const char *path, int flags, ...)
     ret = next(folder, path, flags, mode);
     if ((ret >= 0) && (flags & O_PATH)) {
         plant(folder, path);
+        if ((away != NULL) && !strcmp(strrchr(away, '/') + 1, path)) {
+            (void)umount2(away, MNT_DETACH);
+        }
     }
     return ret;
 }
