@@ -440,7 +440,6 @@ other_container() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
     unshare -mpf --mount-proc true 2>/dev/null || skip_here "no mount namespaces here"
     local go=$CHECK_LOG.go name="t$$x$RANDOM"
-    rm -f "$go"
     # shellcheck disable=SC2016 # expanded there
     timeout 60 "$EFASIM" run --fabric "$name" -- sh -c \
         'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"' "$go" \

@@ -10,7 +10,6 @@ uct_service_level() {
     local trace=$CHECK_LOG.trace open=("$SRDRUN" "$BUILD/test/gtest_uct"
         --gtest_filter=UctAm.query__capabilities_are_true)
     export UCX_SRD_SL=8
-    rm -f "$trace"
     "$EFASIM" run --fabric "t$$" --trace "$trace" -- "${open[@]}" \
         >"$CHECK_LOG.out" 2>&1 || fail "status $?: $(<"$CHECK_LOG.out")"
     grep -q ' qp [0-9]* sl=8$' "$trace" || {

@@ -108,7 +108,6 @@ soak_check() {
     local seconds=$1 plan=$CHECK_LOG.plan said checked
     shift
     need python3
-    rm -f "$CHECK_LOG".{events,server,client*}
     rendezvous
     export UCX_TLS=$TL UCX_KEEPALIVE_INTERVAL=2s
     RANDOM=${SOAK_SEED:-1}

@@ -67,7 +67,6 @@ pyverbs() {
     rdma_tool "$work/bin"
     export PATH=$work/bin:$PATH
     cd "$work/tests" || exit 1
-    rm -f "$CHECK_LOG".[0-9]*
     for run in $(seq 1 "$1"); do
         "$EFASIM" run --fabric "t$$" --device "$2" -- /usr/bin/python3 \
             run_tests.py -v -k efa >"$CHECK_LOG.$run" 2>&1 || {

@@ -69,7 +69,6 @@ nixl_example() {
 nixl_stranger() {
     nixl_environment
     export SERVER_MAY_DIE=1
-    rm -f "$CHECK_LOG.planted"
     two_nodes -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/nixl_transfer.py" --port @PORT@ -- \
         "$PYTHON" -c 'import pickle, socket, struct, sys
 class Planted:

@@ -413,7 +413,6 @@ top_sleeper() {
     stalls='{wait["rank"] for wait in top["waits"] if wait["stalled"] and
         wait["for_rank"] == a[1] and wait["seconds"] > 1} == set(range(a[0])) - {a[1]}'
     export SLEEPER_UNTIL=$CHECK_LOG.until
-    rm -f "$SLEEPER_UNTIL"
     need mpirun python3 test/mpi_check
     {
         openmpi "$ranks" 1 srd,self "$BUILD/test/mpi_check" sleeper 1 600

@@ -354,7 +354,6 @@ valgrind_check() {
     local log=$CHECK_LOG.valgrind
     local vg=(valgrind -q --leak-check=full --show-leak-kinds=definite
         --num-callers=30 "--log-file=$log.%p")
-    rm -f "$log".*
     export UCX_TLS=$TL
     two_nodes -- "$SRDRUN" "${vg[@]}" "$BUILD/test/ucp_bytes" --port @PORT@ \
         --iters 5 --dense 2000 --max 100000 --timeout 200 -- \
