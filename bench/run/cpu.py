@@ -14,7 +14,7 @@ from launch import Counters, Failed, payload_of
 from studies import SHAPES, in_turn
 
 OPERATIONS = ["tag", "am", "put", "get"]
-SIZES = [8, 512, 1024, 4096, 8192, 65536, 262144, 1 << 20, 4 << 20]
+SIZES = [8, 512, 1024, 4096, 8192, 16384, 32768, 65536, 262144, 1 << 20, 4 << 20]
 WINDOWS = {1: "one at a time", 32: "32 outstanding"}
 LIMIT = 20 # seconds of an answer
 LONGEST = 70 # of the rounds

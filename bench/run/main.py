@@ -87,6 +87,7 @@ class Run:
             self.study("instructions_direct", studies.instructions, "--direct")
             self.study("floors_direct", studies.floors_direct)
         self.study("intree", studies.intree)
+        self.study("network", studies.network)
         self.study("intree_floors", studies.intree_floors)
         self.study("cpu", cpu.study)
         self.study("shapes", cpu.shapes)

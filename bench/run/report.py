@@ -174,6 +174,7 @@ PARTS = {
     "floors_direct": (floors_text, "Debian sid, direct"),
     "intree": (study_text, "Beside UCX's own srd: one libucp (of PyPI's nixl), "
                "one libefa (of Debian sid)"),
+    "network": (study_text, "One message alone on a network of 8 us and 100 Gb/s"),
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
     "kernels": (kernels_text,),

@@ -19,6 +19,9 @@ from instr_where import Profile # noqa: E402 (after its path)
 LATENCY, RATE = "lat:8", "bw:8:64"
 READ = "bw:1048576:16"
 RIVAL_SIZES = [8, 4096, 65536, 1 << 20]
+# A network's times are longer by that factor, so that what a slow core does is little
+# beside them.
+DILATION = 100
 # Operation, bytes, outstanding, endpoints (ascending), their order (bench/twins.c).
 SHAPES = ["tag:8:1:1", "tag:8:16:1", "tag:8:32:1", "tag:8:64:1", "am:8:100:1",
           "get:8:16:1", "get:4096:16:1", "put:8:16:1", "tag:8:32:64:random",
@@ -96,6 +99,22 @@ def intree(bench):
     return in_turn(bench, columns.rivals(bench),
                    [f"lat:{size}" for size in RIVAL_SIZES] +
                    [f"bw:{size}:32" for size in RIVAL_SIZES])
+
+
+def network(bench):
+    """One message alone, 8 us each way and 100 Gb/s."""
+    there = some(columns.rivals(bench), "intree", "srd")
+    there.append(Column("ofi", "libfabric efa", "pair-ofi"))
+    for column in there:
+        column.options = ["--device", "efa2", "--latency-us", str(8 * DILATION),
+                          "--rate-mbps", str(100000 // DILATION)]
+    found, failures = in_turn(bench, there, [
+        f"lat:{1 << bits}" for bits in (3, 13, 14, 15, 16, 17, 18, 20, 22)], 5, 5)
+    for cases in found.values():
+        for rounds in cases.values():
+            rounds[:] = [figures and (figures[0] / DILATION, *figures[1:])
+                         for figures in rounds]
+    return found, failures
 
 
 def split(path, count, poll):

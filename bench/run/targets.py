@@ -120,6 +120,9 @@ def verdicts(found):
                 ("bandwidth", 1, 0.95))
             compare(f"{words} {length} B, {label} to UCX's own", "intree", name,
                     "intree", case, index, bound, kind == "bw")
+        for case in found.get("network", {}).get(name, {}):
+            compare(f"alone on a network, {case}, {label} to UCX's own", "network",
+                    name, "intree", case, 0, DEARER)
         floor_verdicts(found.get("intree_floors", {}), name, label, lines)
     for name, label in OURS.items():
         cpu_verdicts(found, name, label, lines)

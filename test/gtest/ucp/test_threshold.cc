@@ -20,6 +20,7 @@ static const unsigned RATES[]     = {0, 5008, 5800, 7000, 2000, 12000, 40000};
 static const unsigned TABLE_RATES = 4;
 static const double   SPREAD      = 1.2;
 static const size_t   LONG        = 8 << 20;
+static const size_t   COPIED      = 32 << 10; /* of a tag message: srd_estimate.c */
 
 /* A tag message, one among many, or an active message by the length of its
  * header. */
@@ -192,5 +193,8 @@ TEST_F(Threshold, moves_with_no_rate_of_copying)
                                                          TABLE_RATES);
         EXPECT_LE(*most, *least * SPREAD) << "kind " << kind;
         EXPECT_LE(*most, longest_sent()) << "kind " << kind;
+        if ((kind == TAG) && (kinds().size() > 4)) {
+            EXPECT_GT(*least, COPIED) << "copying it is better";
+        }
     }
 }

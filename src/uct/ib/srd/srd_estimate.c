@@ -2,17 +2,21 @@
 /*
  * Estimates that UCP compares transports and protocols by: what a byte costs it
  * knows (bandwidth, and a rate of copying), what an operation costs is said
- * here. Chosen so that UCP changes its protocol where the CPU that both ends
- * spend is least (bench/run.sh --only cpu).
+ * here. Chosen by the CPU of both ends where many messages are under way, and
+ * by the time of one alone on a network (bench/run.sh --only network,cpu):
+ * 32 kB are better copied by both; 64 kB that are read take three quarters of
+ * the CPU and twice the time.
  *
  * LATENCY. Transports are compared by the time of one message: 8 us, so that
  * shared memory comes first within a host, srd before ud. Protocols are another
  * matter: UCP adds up the latencies of all packets of a message, as if nothing
  * else were under way, and a rendezvous has two more of them. By 8 us each
  * copying would be better up to 250 kB. Programs that care have many messages
- * under way, and then each pays a part: that of one among SRD_IN_FLIGHT.
- * Tried and rejected: all of it (64 KB cost twice the CPU, as UCP copied); the
- * part for transports, too (UCP from 1.16 on puts srd before cma then).
+ * under way, and then each pays a part: that of one among SRD_IN_FLIGHT, by
+ * which 32 kB of a tag message are copied for every maker's processor.
+ * Tried and rejected: all of it (64 KB cost twice the CPU, as UCP copied); a
+ * 16th (32 kB alone took 2.6 times as long as with UCX's own srd); the part for
+ * transports, too (UCP from 1.16 on puts srd before cma then).
  *
  * RMA. A rendezvous is two messages, a read, and requests for all three: 2 us
  * more of CPU, at both ends together, than a message of one packet. UCP knows
@@ -34,7 +38,7 @@
 #define SRD_FIRST_PART    0xefa0
 #define SRD_LATENCY_FIRST 12000 /* ns, of the first generation */
 #define SRD_LATENCY       8000  /* ns, of later ones: EFA-FACTS */
-#define SRD_IN_FLIGHT     16
+#define SRD_IN_FLIGHT     9
 #define SRD_RECEIVE       100   /* ns, with reposting */
 #define SRD_ASKING_MINOR  16    /* UCX from 1.16 on asks for each operation */
 
@@ -42,7 +46,7 @@
  * protocols and in its old ones. */
 #define SRD_COPY          (1 / (7000.0 * 1048576))
 #define SRD_COPY_OLD      (1 / (5800.0 * 1048576))
-#define SRD_CHANGE_OVER   20000.0 /* bytes: between the new ones' thresholds */
+#define SRD_CHANGE_OVER   27000.0 /* bytes: between the new ones' thresholds */
 #define SRD_LATENCY_MOST  1.3     /* times that of a message alone */
 #define SRD_PERF_DIFF     0.99    /* the old ones': UCX_RNDV_PERF_DIFF of 1 % */
 
