@@ -143,6 +143,10 @@ planted_fuse_inside() {
     done
     # shellcheck source=contrib/ci/cache.sh
     (SUDO_UID=4242 XDG_CACHE_HOME=$to && . "$top/contrib/ci/cache.sh") || fail "his own: status $?"
+    # nor is that file system waited for where it answers no more
+    kill -STOP $!
+    planted_unasked "$to/x" && planted_unasked "$to/lib/x" && kill -CONT $! ||
+        fail "it is waited for"
     # nor is the link followed when the folder, once open, is in no list of mounts any more
     preload plant_link
     PLANT_AWAY=$to LD_PRELOAD=$1/lib/plant_link.so "$EFASIM" run --stat="$to/x" -- true
@@ -160,6 +164,17 @@ planted_fuse_inside() {
     [ $? = 2 ] && "$EFASIM" run --trace "$1/all/plant" -- true || fail "the file beneath"
     out=$(timeout -s KILL 10 "$BUILD/bin/srd_info" --top --json="$1/all/fifo" 2>&1)
     kill -CONT $! && grep "it is no file" <<<"$out" || fail "--top: $out"
+}
+
+# planted_unasked PATH: no program that writes or makes it asks whose file system it is in.
+planted_unasked() {
+    local way status
+    for way in "$EFASIM run --trace $1 -- true" "$BUILD/bin/srd_info --top --json=$1" \
+        "$BUILD/bin/efapci efa1:$1"; do
+        timeout -s KILL 10 $way
+        status=$?
+        [ $status != 0 ] && [ $status -lt 124 ] || fail "$way: status $status"
+    done
 }
 
 # planted_mount NAME AT REFUSED: what is mounted there may say that it is root's.

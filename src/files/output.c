@@ -82,9 +82,9 @@ static unsigned output_mount_of(int fd)
 }
 
 /* Nonzero: another user has mounted it (FUSE), and says of owners what he
- * likes, or has unmounted it since, and it is not in the mount of "/", which a
- * changed root leaves out. The last word of a line is the file system's
- * options; other words may be his. */
+ * likes, or never answers; or it was unmounted since. The mount of "/" is
+ * nobody's, and in no list where the root was changed. The last word of a line
+ * is the file system's options; other words may be his. */
 static int output_is_mounted(int fd)
 {
     static const char option[] = ",user_id=";
@@ -98,7 +98,7 @@ static int output_is_mounted(int fd)
     unsigned user   = 0;
 
     close(root);
-    while ((mounts != NULL) && (by == NULL) &&
+    while ((mounts != NULL) && !is_known &&
            (getline(&line, &size, mounts) > 0)) {
         if ((sscanf(line, "%u", &one) == 1) && (one == number)) {
             is_known = 1;
@@ -113,13 +113,11 @@ static int output_is_mounted(int fd)
     return !is_known || ((user != 0) && (user != geteuid()));
 }
 
-/* Neither this user nor root, of what is in `folder`, which is `at`. In a user
- * namespace without root his files look like other users'. */
-static int output_is_other(uid_t user, int at, const struct stat *folder)
+/* Neither this user nor root, of what is in `folder`. In a user namespace
+ * without root his files look like other users'. */
+static int output_is_other(uid_t user, const struct stat *folder)
 {
-    return (((user != 0) && (user != geteuid())) ||
-            output_is_mounted(at)) &&
-           !output_is_roots(folder);
+    return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
@@ -143,19 +141,23 @@ static int output_expand(int fd, char *way, const char *rest)
 }
 
 /* One part of the way, from the folder *at_p, which is closed. 1: *at_p is the
- * next folder; 0: it was a link, and `way` is the way from *at_p on; -1. */
+ * next folder; 0: it was a link, and `way` is the way from *at_p on; -1. A file
+ * system that another user has mounted is asked nothing. */
 static int output_step(int *at_p, const char *part, char *way, const char *rest)
 {
     int next = openat(*at_p, part, OUTPUT_PLACE | O_NOFOLLOW);
     int ret  = -1, kept = *at_p;
     struct stat folder, st;
 
-    if ((next >= 0) && (fstat(kept, &folder) == 0) && (fstat(next, &st) == 0)) {
+    if ((next >= 0) && output_is_mounted(next)) {
+        errno = EPERM;
+    } else if ((next >= 0) && (fstat(kept, &folder) == 0) &&
+               (fstat(next, &st) == 0)) {
         if (!S_ISLNK(st.st_mode)) {
             *at_p = next;
             next  = kept;
             ret   = 1;
-        } else if (output_is_other(st.st_uid, kept, &folder)) {
+        } else if (output_is_other(st.st_uid, &folder)) {
             errno = EPERM;
         } else if (output_expand(next, way, rest) == 0) {
             if (*way == '/') {
@@ -182,7 +184,10 @@ static int output_from(int at, const char *path, const char **name_p)
 
     *name_p = strrchr(path, '/');
     *name_p = (*name_p == NULL) ? path : *name_p + 1;
-    if ((size_t)(*name_p - path) >= sizeof(way)) {
+    if ((at >= 0) && output_is_mounted(at)) {
+        ret   = -1;
+        errno = EPERM;
+    } else if ((size_t)(*name_p - path) >= sizeof(way)) {
         ret   = -1;
         errno = ENAMETOOLONG;
     } else {
@@ -262,7 +267,7 @@ static int output_is_shared(int at, const struct stat *folder)
            ((folder->st_mode & S_IWGRP) && ((folder->st_gid != getegid()) ||
                                             (folder->st_uid != geteuid()) ||
                                             output_has_list(at))) ||
-           output_is_other(folder->st_uid, at, folder);
+           output_is_other(folder->st_uid, folder);
 }
 
 /* A file of this user, or of him whose alone the folder `at` is; another name
