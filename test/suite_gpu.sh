@@ -267,37 +267,6 @@ pictures() {
     rm -rf "$dir"
 }
 
-# near_is PICTURE LINE...: UCX finds these EFAs nearest to these GPUs there.
-near_is() {
-    local dir=$CHECK_LOG.pictures name=$1 line
-    shift
-    rm -rf "$dir"
-    python3 "$TEST_DIR/gpu/pictures.py" "$dir" "$name" || fail "$name"
-    SYSFS_PATH=$dir/sys EFASIM_FABRIC=t$$ LD_PRELOAD=$BUILD/lib/libefasim.so \
-        python3 "$TEST_DIR/gpu/python/ucx_near.py" "$dir" >"$CHECK_LOG.info" ||
-        fail "ucx_near.py: status $?"
-    cat "$CHECK_LOG.info"
-    for line; do
-        grep -qxF "$line" "$CHECK_LOG.info" || fail "$name: not $line"
-    done
-    rm -rf "$dir"
-}
-
-# UCX's own topology, on pictures of a p5 (32 EFAs, 8 GPUs), and of a p4d with the
-# variable that it wants there.
-ucx_near() {
-    local wheel
-    need python3
-    for wheel in 'OLD[@]' 'NEW[@]'; do
-        gpu_ucx "${!wheel}"
-        near_is p5 'GPU 0000:4f:00.0: 0000:50:00.0,0000:51:00.0,0000:52:00.0,0000:53:00.0' \
-            'GPU 0000:c0:00.0: 0000:c1:00.0,0000:c2:00.0,0000:c3:00.0,0000:c4:00.0'
-    done
-    export UCX_DISTANCE_BW=phb:16000MBs,node:8000MBs,sys:200MBs
-    near_is p4d 'GPU 0000:10:1c.0: 0000:10:1b.0' 'GPU 0000:90:1d.0: 0000:90:1b.0' \
-        'GPU 0000:a0:1d.0: 0000:a0:1b.0'
-}
-
 # srd_info's lines about the lanes of CUDA memory.
 lanes() {
     gpu_ucx "${NEW[@]}"
@@ -405,32 +374,6 @@ on_hardware() {
         "$(grep -c '^rdmap0s6 read [1-9][0-9]* bytes$' "$CHECK_LOG")" 3
 }
 
-# ------------------------------------------------------------ the program
-
-# refused TEXT OPTION...: ucp_gpu takes none of that, with one line.
-refused() {
-    local text=$1 said status=0
-    shift
-    said=$(timeout 10 "$BUILD/test/ucp_gpu" "$@" 2>&1) || status=$?
-    [ "$status" = 2 ] || fail "$*: status $status"
-    [ "$said" = "$text" ] || fail "$*: said: $said"
-}
-
-# A typing error is no test that passes.
-options() {
-    export LD_LIBRARY_PATH=$BUILD/test/gpu
-    refused "--max: '1e6' is not a number from 1 to 68719476736" --max 1e6
-    refused "--min: '0' is not a number from 1 to 68719476736" --min 0
-    refused "--iters: '-1' is not a number from 0 to 100000" --iters -1
-    refused "--port: '70000' is not a number from 1 to 65535" --port 70000
-    refused "--seed: '99999999999999999999' is not a number from 0 to $(
-        )18446744073709551615" --seed 99999999999999999999
-    refused "--memory: 'ddd' is not one of hh, hd, dh, dd" --memory ddd
-    refused "--tests: 'tags,get' is not none, and no list of tag, am, put, get" \
-        --tests tags,get
-    refused "--min: 9 is more than --max, 8" --min 9 --max 8
-}
-
 # The same where the GPU is real and the EFA is not: UCX copies, says so, and all
 # bytes are right.
 on_hardware_without_efa() {
@@ -446,7 +389,6 @@ on_hardware_without_efa() {
 }
 
 suite_run() {
-    check options 20 options
     gpu_each
     check protocol_v1 40 protocol_v1
     check eager_zcopy_dmabuf 30 eager_zcopy
@@ -469,7 +411,6 @@ suite_run() {
     check places_old 30 places_old
     check places_new 30 places_new
     check pictures 30 pictures
-    check ucx_near 30 ucx_near
     check lanes 30 lanes
     check staging_told 40 staging_told
     check staging_told_old 20 staging_told_old

@@ -31,7 +31,7 @@ EXTRA_DIST += test/gpu/cuda/cudart12.map test/gpu/cuda/cudart13.map \
 	test/gpu/facts.txt test/gpu/gpu_facts.py test/gpu/on-hardware.sh \
 	test/gpu/pictures.py test/gpu/ucx.sh \
 	test/gpu/python/device_memory.py test/gpu/python/nixl_vram.py \
-	test/gpu/python/ucx_near.py test/gpu/python/ucxx_device.py
+	test/gpu/python/ucxx_device.py
 
 check_PROGRAMS += test/gpu/libcudart.so.12
 test_gpu_libcudart_so_12_SOURCES  = $(test_gpu_cudart_sources)
