@@ -72,93 +72,6 @@ between_hosts_inside() {
     [ $status = 0 ] || fail "client: status $status"
 }
 
-# once SIDE, never SIDE...: server or client.
-once() {
-    [ "$(grep -c 'although this one has an EFA' "$CHECK_LOG.$1")" = 1 ] ||
-        fail "not one warning of the $1"
-}
-
-never() {
-    local side
-    for side; do says_not 'although this one has an EFA|ERROR' "$CHECK_LOG.$side"; done
-}
-
-fallback_excluded() {
-    between_hosts "$SRDRUN" env UCX_TLS=tcp,sm -- \
-        "$SRDRUN" env UCX_NET_DEVICES=v1 || exit
-    once server
-    once client
-    says 'UCX takes tcp on v1 .*leaves it out' "$CHECK_LOG.client"
-}
-
-fallback_silenced() {
-    between_hosts "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n -- \
-        "$SRDRUN" env UCX_TLS=tcp UCX_EFA_WARN_FALLBACK=n || exit
-    never server client
-}
-
-# The peer runs without the module: only our side can tell.
-fallback_peer() {
-    between_hosts env UCX_TLS=tcp -- "$SRDRUN" || exit
-    never server
-    once client
-    says 'the peer offers no srd or ud of this kind' "$CHECK_LOG.client"
-}
-
-# The peer has the module, and another of its transports.
-fallback_other_kind() {
-    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- \
-        "$SRDRUN" env UCX_TLS=ud,tcp || exit
-    once client
-    says 'the peer offers no ud of this kind: start it with .* same UCX_TLS' \
-        "$CHECK_LOG.client"
-}
-
-# The device is there, and cannot be opened. (Only UCX 1.13's ib module may open one, on
-# either side.)
-fallback_unusable() {
-    export DEVICE_MAY_IDLE=y
-    between_hosts env UCX_TLS=tcp -- env EFASIM_REFUSE_OPEN=EACCES "$SRDRUN" ||
-        exit
-    once client
-    says 'EFA: rdmap0s6 cannot be opened: no right' "$CHECK_LOG.client"
-}
-
-# tcp is there, too, and srd carries the bytes: no alarm; nor where UCX was told
-# to take two lanes, and tcp is the second.
-fallback_none() {
-    local two=(UCX_MAX_EAGER_RAILS=2 UCX_MAX_EAGER_LANES=2)
-    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp -- "$SRDRUN" || exit
-    never server client
-    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
-    between_hosts "$SRDRUN" env UCX_TLS=ud,tcp -- \
-        "$SRDRUN" env UCX_TLS=ud,tcp UCX_LOG_LEVEL=info || exit
-    never server client
-    says 'ud interface closed: [1-9][0-9]+ messages sent' "$CHECK_LOG.client"
-    at_least tx_pkts "$(stat_sum "$STAT" tx_pkts)" 100
-    between_hosts "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" -- \
-        "$SRDRUN" env UCX_TLS=srd,tcp "${two[@]}" UCX_LOG_LEVEL=info || exit
-    never server client
-}
-
-# Two processes on one host, over tcp and over shared memory: no alarm.
-fallback_same_host() {
-    need_perftest
-    local tls port pid
-    for tls in tcp tcp,sm; do
-        port=$(random_port)
-        export UCX_TLS=$tls
-        on_node "${STOCK_PERFTEST[@]}" -p "$port" >"$CHECK_LOG.server" 2>&1 &
-        pid=$!
-        wait_listen "$port" $pid || fail "the server does not listen"
-        on_node "${STOCK_PERFTEST[@]}" 127.0.0.1 -p "$port" -t tag_lat -n 50 -w 2 \
-            >"$CHECK_LOG.client" 2>&1 || fail "client: status $?"
-        wait $pid || fail "server: status $?"
-        never server client
-    done
-}
-
-
 # ------------------------------------------------------------ the table
 
 # failing COMMAND ERROR: sets sim, so that the first of them fail.
@@ -216,7 +129,9 @@ way() {
     no_srd_there | no_srd_for_long) # said when it ends, and before
         words=(FAR_PORT=23462 FAR_LINGER=4)
         [ "$1" = no_srd_there ] || words=(FAR_PORT=23462 FAR_LINGER=14)
-        reason='the peer offers no (srd|ud|srd or ud) of this kind: start it with' ;;
+        reason='the peer offers no srd of this kind: start it with .* same UCX_TLS' ;;
+    no_ud_there) words=(FAR_PORT=23462 FAR_LINGER=4)
+        reason='the peer offers no ud of this kind: start it with .* same UCX_TLS' ;;
     other_srd) words=(LD_LIBRARY_PATH="$pictures/standin" INTREE_SRD=1 UCX_EFA_CLAIM=n)
         reason='((another component of|own srd in) .*unset UCX_EFA_CLAIM|=tcp.* takes it)' ;;
     silenced) words=(EFASIM_REFUSE_OPEN=EIO UCX_EFA_WARN_FALLBACK=n)
@@ -224,6 +139,7 @@ way() {
     declined) # (the ib module would fail)
         words=(LD_LIBRARY_PATH="$pictures/resized" UCX_MODULE_DIR="$pictures/none")
         reason='not used with .*use a release' ;;
+    declined_silenced) way declined && words+=(UCX_EFA_WARN_FALLBACK=n) ;;
     esac
 }
 
@@ -265,6 +181,7 @@ table_rows() {
     echo works 0 0 0 1 0 0 0 0
     echo no_device 0 0 1 0 0 0 0 0 # (ud may be UCX's own)
     echo silenced 0 0 1 0 0 1 - -
+    echo declined_silenced 0 0 1 0 0 1 - -
     echo other_device 1 1 1 1 0 1 1 0 # excluded twice by the user himself
     echo memlock_both 0 0 0 1 0 0 0 0
     echo no_ud 0 0 0 1 0 - - -
@@ -347,6 +264,7 @@ works tcp,sm,self 1 $server_ip
 refused unset 1 $server_ip
 refused srd,tcp 1 $server_ip
 no_device unset 0 $server_ip
+no_ud_there ud,tcp 1 $server_ip
 no_srd_there srd,tcp 1 $server_ip
 END
     warned_before_end && bad=$((bad + 1))

@@ -89,29 +89,6 @@ chosen() {
     says ' lane\[[0-9]*\]: .*ud/rdmap' "$out"
 }
 
-# Without the module UCX 1.13's ib module takes the device and fails. docs/TROUBLESHOOTING.md's
-# table and srd_info name what a user then reads.
-without_module() {
-    local out=$CHECK_LOG.out pid status=0 port
-    need_perftest
-    need_ib_module
-    [ "$(ucx_minor)" = 13 ] ||
-        skip_here "the ib module of this UCX leaves the device alone"
-    port=$(random_port)
-    unset UCX_TLS
-    "$EFASIM" run --fabric "t$$" --node 0 -- "${STOCK_PERFTEST[@]}" -p "$port" \
-        >"$out.server" 2>&1 &
-    pid=$!
-    wait_listen "$port" $pid || fail "the server does not listen"
-    "$EFASIM" run --fabric "t$$" --node 1 -- "${STOCK_PERFTEST[@]}" 127.0.0.1 \
-        -p "$port" -t tag_lat -n 10 >"$out" 2>&1
-    kill $pid 2>/dev/null
-    wait $pid 2>/dev/null
-    says 'Out of memory' "$out"
-    says 'ibv_reg_mr.* access=0x[0-9a-f]*f\) failed: Operation not supp' "$out"
-    says '^- "Out of memory".*srdrun' "$TEST_DIR/../docs/TROUBLESHOOTING.md"
-}
-
 # The ib component has no device here but the EFA, so it has none at all.
 claim() {
     need ucx_info
@@ -298,24 +275,6 @@ peer_kinds() {
     says "WARN .*update the module on the peer's side" "$out.older"
 }
 
-# UCX_TLS leaves the transport out: no queue pair is tried then, only its device
-# found.
-no_trial() {
-    need ucx_info
-    local out=$CHECK_LOG.out tls sim
-    sim=("$EFASIM" run --fabric "t$$" --fail-command create-qp:1:ENOMEM --
-        "$SRDRUN" ucx_info -e -u t)
-    for tls in tcp,self ^srd tcp,srd ^tcp,self all; do
-        UCX_TLS=$tls UCX_LOG_LEVEL=debug "${sim[@]}" >"$out.$tls" 2>&1
-    done
-    says_not 'no SRD queue pair' "$out.tcp,self"
-    says_not 'no SRD queue pair' "$out.^srd"
-    says 'no UD queue pair' "$out.^srd"
-    says 'no SRD queue pair' "$out.tcp,srd"
-    says 'no SRD queue pair' "$out.^tcp,self"
-    says 'no SRD queue pair' "$out.all"
-}
-
 # memlock KIB UCX_TLS OPENED [EFASIM_OPTION...]: with this limit the worker opens,
 # with these interfaces of ours and without a line of trouble.
 memlock() {
@@ -358,29 +317,6 @@ memlock_both() {
         'ulimit -l 6000; exec "$@"' bash "$SRDRUN" ucx_info -w -u t \
         >"$CHECK_LOG.out" 2>&1
     says 'rdmap16s6: cannot register 6291456 bytes .* is 6000 KiB' "$CHECK_LOG.out"
-}
-
-# A UCX that the module cannot drive: on a machine with an EFA a warning says so
-# also where UCX_TLS is not set, as UCX then falls back to another transport.
-refused() {
-    need cc
-    local dir=$CHECK_LOG.dir src=$TEST_DIR/gtest/uct out=$CHECK_LOG.out
-    local user=$BUILD/obj/hooks/hooks_fake_user newest next
-    newest=$(newest_minor) next=$((newest + 1))
-    [ -x "$user" ] || skip_here "hooks_fake_user was not built"
-    mkdir -p "$dir"
-    cc -shared -fPIC -I"$src/../../../src" -DFAKE_MINOR="$newest" -Wl,-soname,libuct.so.0 \
-        -o "$dir/libuct.so.0" "$src/hooks_fake_uct.c" &&
-        cc -shared -fPIC -DFAKE_UCP="$next" -Wl,-soname,libucp.so.0 \
-            -o "$dir/libucp.so.0" "$src/hooks_fake_ucp.c" "$dir/libuct.so.0" \
-            -Wl,-rpath,"$dir" || fail "the stand-ins do not compile"
-    unset UCX_TLS
-    on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1 || fail "status $?"
-    says 'WARN +libuct_srd: not used with .*UCX 1\.'"$next is newer" "$out"
-    UCX_EFA_WARN_FALLBACK=n on_node "$user" "$dir/libucp.so.0" >"$out" 2>&1
-    says_not WARN "$out"
-    "$SRDRUN" "$user" "$dir/libucp.so.0" >"$out" 2>&1
-    says_not WARN "$out"
 }
 
 # ------------------------------------------------------------ Python
@@ -490,7 +426,6 @@ suite_run() {
     check beside_ib_all 30 beside_ib all
     check beside_ib_not_sm 30 beside_ib '^sm'
     check chosen 30 chosen
-    check without_module 30 without_module
     check claim 30 claim
     check claim_idle 30 claim_idle
     check intree_ib 30 intree_ib
@@ -500,22 +435,13 @@ suite_run() {
     check intree_ud 30 intree_ud
     check variables 30 variables
     check peer_kinds 30 peer_kinds
-    check fallback_excluded 30 fallback_excluded
-    check fallback_silenced 30 fallback_silenced
-    check fallback_peer 30 fallback_peer
-    check fallback_other_kind 30 fallback_other_kind
-    check fallback_unusable 30 fallback_unusable
-    check fallback_none 30 fallback_none
-    check fallback_same_host 60 fallback_same_host
     ci && check fallback_table 120 fallback_table
     check fallback_nodes 30 fallback_nodes
     check apart 40 apart
     check apart_devices 30 apart_devices
-    check no_trial 30 no_trial
     check tls_names 60 tls_names
     check tls_ib 30 tls_ib
     check memlock_both 30 memlock_both
-    check refused 30 refused
     check python_ways 30 python_ways
     check systemwide 60 systemwide
     check copied 30 copied
