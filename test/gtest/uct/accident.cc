@@ -108,10 +108,4 @@ void Accident::one_host_where_handles_are_one()
     }
 }
 
-ucs_status_t
-Accident::get(const uct_iov_t &iov, Memory &remote, Completion *comp)
-{
-    return until_taken([&] { return get_zcopy(iov, remote, &comp->uct); });
-}
-
 } // namespace accident

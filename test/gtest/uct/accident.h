@@ -23,10 +23,6 @@ protected:
     void tx_queue_bounds_what_is_sent();
     void rx_buffers_bound_what_is_kept();
     void one_host_where_handles_are_one();
-
-    /* get_zcopy that waits for the introduction and for room. */
-    ucs_status_t get(const uct_iov_t &iov, uct_test::Memory &remote,
-                     uct_test::Completion *comp);
 };
 
 } // namespace accident

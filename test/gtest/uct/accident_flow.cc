@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directions that starve each other, time-outs while both sides live, devices that
- * refuse, and a fence that is given up. */
+/* Directions that starve each other, time-outs while both sides live, and devices
+ * that refuse. */
 #include "accident.h"
 
 #include <flow/limits.h>
@@ -188,36 +188,6 @@ TEST_F(Lost, nothing_by_a_neighbour)
     expect_both_ways();
     EXPECT_TRUE(a->failures.empty());
     EXPECT_TRUE(b->failures.empty());
-}
-
-/* In-tree: an assertion on fence followed by flush(CANCEL). */
-TEST_F(Accident, fence_then_cancel)
-{
-    open();
-    Memory remote(*b, 1 << 20, 1), local(*a, 1 << 20, 2);
-    uct_ep_h other = a->connect(*b);
-    Completion read, flushed;
-
-    introduce();
-    device("delay-us", "200000");
-    ASSERT_EQ(UCS_INPROGRESS, get(local.iov(0, 1 << 20), remote, &read));
-    for (int i = 0; i < 3; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_fence(ep, 0));
-        ASSERT_EQ(UCS_OK, uct_iface_fence(a->iface(), 0));
-    }
-    ucs_status_t status = uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL,
-                                       &flushed.uct);
-    ASSERT_EQ(UCS_INPROGRESS, status);
-    ASSERT_TRUE(wait([&] { return flushed.done > 0; }));
-    EXPECT_EQ(1u, read.done) << "a flush was done before the read";
-    EXPECT_EQ(1u, flushed.done);
-    EXPECT_LT(uct_ep_am_short(ep, AM_ID, 1, nullptr, 0), 0);
-    EXPECT_TRUE(a->failures.empty());
-
-    device("delay-us", "0");
-    EXPECT_EQ(UCS_OK, send_short(other, 1, {})) << "held by a dead fence";
-    ASSERT_TRUE(wait([&] { return b->count == 2; }));
-    uct_ep_destroy(other);
 }
 
 /* One post of each kind; @return the status of each. */
