@@ -27,8 +27,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_rma.cc \
 	test/gtest/uct/test_uct_segments.cc \
 	test/gtest/uct/test_uct_status.cc \
-	test/gtest/uct/test_uct_ud.cc test/gtest/uct/ud_test.h \
-	test/gtest/uct/test_uct_ud_attack.cc \
+	test/gtest/uct/test_uct_ud.cc \
 	test/gtest/uct/test_uct_vfs.cc \
 	test/gtest/uct/vfs_files.cc test/gtest/uct/vfs_files.h
 # A hostile peer: a core and bare verbs, of their own tests.

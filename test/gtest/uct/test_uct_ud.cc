@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UD's additions: acknowledgements and sending again, by progress and by a
  * timer beside it. */
-#include "ud_test.h"
+#include "uct_entity.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,8 +10,33 @@
 
 using namespace uct_test;
 
-class UctUd : public UdTest {
+class UctUd : public UctTest {
 protected:
+    void SetUp() override
+    {
+        if (!is_ud()) {
+            GTEST_SKIP() << "of ud alone: UCT_TRANSPORT=ud";
+        }
+    }
+
+    void TearDown() override
+    {
+        network("");
+        UctTest::TearDown();
+    }
+
+    /* "down": nothing arrives; "storm": much is lost, doubled, late; "": all is
+     * well. For packets that this process sends. */
+    static void network(const std::string &state)
+    {
+        bool storm = state == "storm";
+
+        device("loss", (state == "down") ? "1" : storm ? "0.3" : "0");
+        device("duplicate", storm ? "0.3" : "0");
+        device("reorder", storm ? "0.5" : "0");
+        device("delay-us", "0");
+    }
+
     /* A message of that number from a to b, as soon as the window allows: on a
      * busy machine acknowledgements are late, and it shrinks. */
     bool post(uint64_t number)
