@@ -119,7 +119,6 @@ suite_run() {
         check "no_ucx_${test%%:*}" 20 no_ucx ${test#*:}
     done
     at_once 3
-    check no_device 30 no_device
     check ucx_info_d 30 ucx_info_values
     check ucx_info_c 30 ucx_info_config
 

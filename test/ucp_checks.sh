@@ -288,14 +288,12 @@ rails_lost() {
     grep -q '^ok ' "$CHECK_LOG.server" || fail "no ok line of the server"
 }
 
-ORDER_TESTS='Order.*:Flag.*:FirstFlag.*:Sequence.*:Handler.*'
+ORDER_TESTS='Order.*:Flag.*:FirstFlag.*'
 FLOW_TESTS='FlowControl.*:SevenToOne.*'
 
 gtest_check() {
-    local without=
     export UCX_TLS=$1
-    [ "$1" = srd ] || without=':*FailedRead*' # by the device
-    gtest_ucp "-$ORDER_TESTS:$FLOW_TESTS:Threshold.*$without" 1000000 "${@:2}"
+    gtest_ucp "-$ORDER_TESTS:$FLOW_TESTS:Threshold.*" 1000000 "${@:2}"
 }
 
 # flow_control_check [EFASIM_OPTION...]: receivers that do not consume, by the
@@ -331,19 +329,15 @@ order_check() {
 
 # order_check where device and library have RDMA WRITE (Debian 13's), by which
 # puts and the rendezvous then go. UCX is still 1.13, whose fence does not wait;
-# with OWN_UCX=y it is Debian 13's, whose fence flushes (and which refuses
-# endpoints of two error modes between two workers, as Handler.* makes them).
+# with OWN_UCX=y it is Debian 13's, whose fence flushes.
 order_write_check() {
-    local own=() filter="$ORDER_TESTS:*Rma*"
+    local own=()
     [ -x "$BUILD/test/gtest_ucp" ] || skip_here "gtest_ucp was not built"
     rendezvous
     export UCX_TLS=$TL UCX_RNDV_SCHEME=put_zcopy
-    if [ -n "${OWN_UCX-}" ]; then
-        own=(env -u LD_LIBRARY_PATH)
-        filter="$filter:-Handler.*"
-    fi
+    [ -z "${OWN_UCX-}" ] || own=(env -u LD_LIBRARY_PATH)
     in_release 13 "$@" -- "${own[@]}" "$SRDRUN" "$BUILD/test/gtest_ucp" \
-        --gtest_brief=1 --gtest_filter="$filter" || exit 1
+        --gtest_brief=1 --gtest_filter="$ORDER_TESTS:*Rma*" || exit 1
     tests_ran
     at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 100000000
 }
@@ -376,20 +370,3 @@ no_ucx() {
     loaded=$("$SRDRUN" "$@" 2>&1) || fail "status $? under srdrun: $loaded"
     [ "$plain" = "$loaded" ] || fail "output differs: '$loaded'"
 }
-
-# Without a device srd is absent, UCX goes on with what else it may use, and
-# one line says why.
-no_device() {
-    local out
-    need ucx_info
-    out=$(UCX_TLS=srd,self,tcp "$SRDRUN" ucx_info -d 2>&1) ||
-        fail "ucx_info without a device"
-    ! grep -q 'Transport: srd' <<<"$out" ||
-        skip_here "this machine has a real EFA device"
-    grep -q 'Transport: tcp' <<<"$out" || fail "tcp is gone"
-    out=$(UCX_TLS=$TL "$SRDRUN" ucx_info -e -u t 2>&1)
-    echo "$out"
-    at_least "lines that name srd or EFA" \
-        "$(grep -ciE 'warn.*(srd|efa)' <<<"$out")" 1
-}
-

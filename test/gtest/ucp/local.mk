@@ -5,8 +5,6 @@ check_PROGRAMS += test/gtest_ucp
 test_gtest_ucp_SOURCES  = test/gtest/ucp/ucp_test.h \
                           test/gtest/ucp/ucp_test.cc \
                           test/gtest/ucp/test_rma.cc \
-                          test/gtest/ucp/test_connect.cc \
-                          test/gtest/ucp/test_failure.cc \
                           test/gtest/ucp/test_flow_control.cc \
                           test/gtest/ucp/test_order.cc \
                           test/gtest/ucp/test_threshold.cc \

@@ -116,33 +116,3 @@ TEST_F(Rma, put_beside_read_only_memory)
     close(region_);
     munmap(memory, 2 * part);
 }
-
-/* Memory that was read-only when it was sent, and is received into later. UCX
- * has a registration of it by then, and does not ask again. */
-TEST_F(UcpTest, read_only_memory_is_received_into_once_it_may_be_written)
-{
-    const size_t size = 1 << 20;
-    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
-    ASSERT_NE(MAP_FAILED, memory);
-    ucp_ep_h ab = connect(a, b), ba = connect(b, a);
-    Buffer in(size), out(size, key(1));
-    Op in_op, out_op, again_in, again_out;
-    ucp_request_param_t param = out_op.send_param();
-
-    recv(b, in, 1, in_op);
-    out_op.started(ucp_tag_send_nbx(ab, memory, size, 1, &param));
-    finish(in_op, "receive");
-    finish(out_op, "send from read-only memory");
-    EXPECT_EQ(0, memcmp(in.data(), memory, size));
-
-    ASSERT_EQ(0, mprotect(memory, size, PROT_READ | PROT_WRITE));
-    param = again_in.tag_param();
-    again_in.started(ucp_tag_recv_nbx(a.worker, memory, size, 2,
-                                      ~ucp_tag_t(0), &param));
-    send(ba, out, 2, again_out);
-    finish(again_in, "receive into memory that was read-only");
-    finish(again_out, "send");
-    EXPECT_EQ(0, memcmp(out.data(), memory, size));
-    munmap(memory, size);
-}

@@ -29,7 +29,7 @@ uint64_t test_seed();
 /* One context with one worker. */
 class Entity {
 public:
-    explicit Entity(uint64_t more_features = 0);
+    Entity();
     ~Entity();
     Entity(const Entity&) = delete;
 
@@ -80,14 +80,10 @@ protected:
     ~UcpTest() override;
 
     /* Endpoint from one worker to another; checked to run over UCX_TLS. */
-    ucp_ep_h connect(Entity &from, const Entity &to, bool peer_errors = false);
+    ucp_ep_h connect(Entity &from, const Entity &to);
 
-    /* The test closes @ep itself. */
-    void forget(ucp_ep_h ep) { open_eps_.remove(ep); }
-
-    /* Close with UCP_EP_CLOSE_*, and wait. */
-    ucs_status_ptr_t close_begin(ucp_ep_h ep, uint32_t flags);
-    void close(ucp_ep_h ep, uint32_t flags = 0);
+    /* Close, and wait. */
+    void close(ucp_ep_h ep);
 
     /* Open @len bytes of @owner to @ep, of another. */
     void open(Region &region, Entity &owner, ucp_ep_h ep, void *data,
@@ -97,24 +93,16 @@ protected:
     /* Handler of active messages at @entity; its argument is the test. */
     void on_am(Entity &entity, unsigned id, ucp_am_recv_callback_t cb);
 
-    /* Receive what has come with @tag, so that UCP does not warn of it. */
-    void take_unexpected(Entity &entity, ucp_tag_t tag);
-
     /* A further entity, progressed and destroyed with the others. */
-    Entity &entity_new(uint64_t more_features = 0);
-    void entity_drop(Entity &entity);
-
-    /* It stays until the process ends, not progressed: from UCX 1.15 on one
-     * whose requests never end cannot be destroyed. */
-    void entity_abandon(Entity &entity);
+    Entity &entity_new();
 
     void progress();
 
     /* Progress all until @ready; a failure after WAIT_SECONDS. */
     void until(const std::function<bool()> &ready, const char *what);
 
-    /* Wait for @op, which must end with @want. */
-    void finish(Op &op, const char *what, ucs_status_t want = UCS_OK);
+    /* Wait for @op, which must end well. */
+    void finish(Op &op, const char *what);
 
     /* Fence of a worker that put to @peer. From UCX 1.16 on it may wait for
      * the peer's answers, and a peer is another process. */
@@ -136,11 +124,8 @@ protected:
 
     std::list<std::unique_ptr<Entity>> entities_;
     Entity &a, &b;
-    int errors_              = 0; /* calls of the endpoints' error callback */
-    ucs_status_t last_error_ = UCS_OK;
 
 private:
-    static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status);
     std::list<ucp_ep_h> open_eps_;
 };
 
