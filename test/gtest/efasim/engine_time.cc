@@ -293,20 +293,3 @@ TEST(engine_order, seeded)
     EXPECT_EQ(one.completed, same.completed);
     EXPECT_NE(one.delivered, other.delivered);
 }
-
-TEST(engine_inject, count_and_skip)
-{
-    Pair pair("inject=send:8:2:1,recv:5:1,read:13:1");
-
-    for (int status : {12, 8, 8, 0, 0}) {
-        pair.recv(1, 100);
-        EXPECT_EQ(status, pair.end(pair.send_of(1, 10)));
-    }
-    EXPECT_EQ(5, pair.received()); /* of the first */
-    EXPECT_EQ(0, pair.received());
-    EXPECT_EQ(0, pair.received());
-    EXPECT_EQ(-1, pair.received()); /* the other two never left */
-    for (int status : {13, 0}) {
-        EXPECT_EQ(status, pair.end(pair.rdma_of(IO_OP_READ, 1, 10)));
-    }
-}

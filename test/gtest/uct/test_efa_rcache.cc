@@ -148,20 +148,6 @@ TEST_F(Rcache, unmapped__an_unused_region_is_never_found_again)
     EXPECT_EQ(1u, live.size());
 }
 
-TEST_F(Rcache, unmapped__a_used_region_lives_until_its_put)
-{
-    open();
-    void *used = get(0, 4);
-
-    unmap(0);
-    void *fresh = get(0, 4);
-    EXPECT_NE(used, fresh);
-    EXPECT_EQ(2u, live.size());
-    put(used);
-    EXPECT_EQ(1u, live.size());
-    put(fresh);
-}
-
 TEST_F(Rcache, unmapped__neighbours_stay)
 {
     open();
