@@ -119,6 +119,37 @@ TEST_F(UctLoadRounds, more_posts_than_a_poll_takes__few_wait)
     EXPECT_LE(waited_.size(), EACH * COUNT / 4);
 }
 
+/* Else each operation would come back when no cache has it any more. */
+TEST_F(UctLoadRounds, many_are_over__few_calls_take_them)
+{
+    constexpr uint64_t ENDPOINTS = 96, BACK = 4;
+    std::vector<uct_ep_h> eps, back;
+
+    connect_many(eps, ENDPOINTS);
+    for (uint64_t i = 0; i < BACK; ++i) {
+        back.push_back(b->connect(*a));
+        ASSERT_EQ(UCS_OK, send_short(back.back(), 0, {}));
+    }
+    progress_for(0.05);
+    ASSERT_EQ(BACK, a->count);
+    ASSERT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+    for (uct_ep_h to : eps) {
+        post(to);
+    }
+    for (uct_ep_h to : back) { /* a hand goes round at a */
+        post(to);
+    }
+    ASSERT_TRUE(waited_.empty());
+    for (uint64_t i = 0; i < ENDPOINTS; ++i) {
+        b->progress();
+    }
+    ASSERT_EQ(2 * ENDPOINTS, b->count);
+    for (int i = 0; i < 3; ++i) {
+        a->progress();
+    }
+    EXPECT_EQ(UCS_OK, uct_iface_flush(a->iface(), 0, nullptr));
+}
+
 /* As many as a poll takes, to one of those to which many went before. */
 TEST_F(UctLoadRounds, as_many_posts_as_a_poll_takes__few_wait)
 {

@@ -64,9 +64,8 @@ unsigned base_progress_poll_tx(base_iface_t *iface)
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
 }
 
-/* All operations are out, or a window. If a program posts as many in each
- * progress as a batch, some have completed, and nobody took their completions.
- */
+/* All operations are out, or a window, or many: some have completed, and nobody
+ * took their completions. */
 static unsigned base_progress_drain_tx(base_iface_t *iface)
 {
     unsigned left = BASE_TX_BATCHES, count = 0, polled;

@@ -59,7 +59,8 @@ enum {
                                   meaning (base_top_look.c) */
     BASE_TODO_PROBE  = 1 << 9, /* answers of peers are waited for
                                    (base_probe.h) */
-    BASE_TODO_DRAIN  = 1 << 10, /* a send waits for completions */
+    BASE_TODO_DRAIN  = 1 << 10, /* a send waits for completions, or many lie
+                                   there */
     BASE_TODO_LATE   = BASE_TODO_RETRY | BASE_TODO_LOOKED | BASE_TODO_PROBE |
                      BASE_TODO_DRAIN /* nothing to do at once */
 };
