@@ -108,6 +108,12 @@ static int flow_grant_calm_most(const flow_core_t *core, int window)
     return (most > core->params.grant) ? core->params.grant : (int)most;
 }
 
+int flow_grant_is_tight(const flow_core_t *core)
+{
+    return (int64_t)core->active * FLOW_CALM_WINDOW >
+           flow_grant_capacity(core);
+}
+
 /* The least that is given where there is too little for all. */
 static int flow_grant_least(const flow_core_t *core, int64_t capacity)
 {
@@ -134,16 +140,11 @@ static int flow_grant_credits_left(const flow_rx_t *rx)
 }
 
 /* Packets between two visits of the hand from which on a flow is calm no more:
- * more than it may hold, or, where all is slow, an eighth of an active flow's
- * use. */
+ * more than it may hold. */
 static unsigned flow_grant_calm_use(const flow_core_t *core)
 {
-    unsigned most = (unsigned)flow_grant_calm_most(core,
-                                                   FLOW_CALM_WINDOW) +
-                    FLOW_CALM_LOW;
-
-    return ((core->active_use != 0) && (core->active_use < most)) ?
-                   core->active_use : most;
+    return (unsigned)flow_grant_calm_most(core, FLOW_CALM_WINDOW) +
+           FLOW_CALM_LOW;
 }
 
 /* The window of an active flow; 0: nothing for now. */
@@ -172,16 +173,25 @@ static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx,
 static int flow_grant_window_calm(const flow_core_t *core, const flow_rx_t *rx,
                                   int64_t capacity)
 {
-    if ((core->starved.head == 0) &&
-        (core->lent * 2 <= flow_grant_room_calm(core, capacity))) {
+    int64_t room = flow_grant_room_calm(core, capacity);
+    int least;
+
+    if ((core->starved.head == 0) && (core->lent * 2 <= room)) {
         /* one that wakes wants few; who sends on gets by with fewer limits */
         return flow_grant_calm_most(core, (rx->flags & FLOW_RXF_EARNED) ?
                                                   FLOW_CALM_EARNED :
                                                   FLOW_CALM_WINDOW);
     }
-    return (flow_grant_credits_left(rx) == 0) ?
-                   flow_grant_least(core, capacity) :
-                   0;
+    if (flow_grant_credits_left(rx) != 0) {
+        return 0;
+    }
+    least = flow_grant_least(core, capacity);
+    if ((core->starved.head != 0) || (room < 2 * least)) {
+        return least;
+    }
+    /* flows that were given as much at once would come back at once */
+    return flow_grant_calm_most(core,
+                                least + (int)flow_rx_index(rx) % least);
 }
 
 /* The headers that carry the flow's limit say the present one. */
@@ -217,7 +227,6 @@ void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx)
     if (rx->flags & FLOW_RXF_ACTIVE) {
         core->owed -= flow_psn_diff(flow_psn_min(psn, use),
                                     flow_rx_counted(rx));
-        core->active_used += (unsigned)flow_psn_diff(psn, flow_rx_counted(rx));
         rx->counted_low = (uint8_t)psn;
     }
     if (flow_psn_lt(use, psn)) {
@@ -456,12 +465,11 @@ static int flow_grant_flow_used_plain(flow_core_t *core, flow_rx_t *rx)
         return 0;
     }
 
-    core->active_used += (unsigned)used;
-    core->owed        += more - used;
-    rx->counted_low    = (uint8_t)flow_rx_psn(rx);
-    rx->used           = 1;
+    core->owed     += more - used;
+    rx->counted_low = (uint8_t)flow_rx_psn(rx);
+    rx->used        = 1;
     flow_grant_limit_carried(core, rx);
-    rx->limit         += (flow_psn_t)more;
+    rx->limit += (flow_psn_t)more;
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, rx->limit, rx->flags);
     if (!(rx->flags & FLOW_RXF_CARRIED)) {
         flow_due_rx_ctl(core, rx, FLOW_CTL_RX_LIMIT);

@@ -26,6 +26,8 @@ void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);
 void flow_grant_starved_serve(flow_core_t *core);
 /* Could not all flows have a full window? */
 int  flow_grant_is_short(const flow_core_t *core);
+/* Has an active flow less than it had if it were calm? */
+int  flow_grant_is_tight(const flow_core_t *core);
 /* For hand.c. Credits that the flow consumed are owed no more. */
 void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx);
 /* The flow's credits are counted no more. Choose look_low afterwards. */

@@ -5,12 +5,13 @@
  *
  * An active flow that neither came to look_low since the last visit nor used a
  * quarter of a whole window is calm from now on, whether or not its sender ever
- * hears of it. If it did not move at all and holds more credits than a calm one
- * may, they are recalled. A calm flow that did not move for some rounds keeps
- * FLOW_IDLE_WINDOW credits, and the others are recalled; but only once for
- * FLOW_RECALL_EVERY packets of it, since a recall and its consequences cost a
- * few packets: else a sender of one packet each 10 ms would cause as many
- * control packets.
+ * hears of it; so is one that came there, where active flows get less than calm
+ * ones and nothing waits. If it did not move at all and holds more credits than
+ * a calm one may, they are recalled. A calm flow that did not move for some
+ * rounds keeps FLOW_IDLE_WINDOW credits, and the others are recalled; but only
+ * once for FLOW_RECALL_EVERY packets of it, since a recall and its consequences
+ * cost a few packets: else a sender of one packet each 10 ms would cause as
+ * many control packets.
  *
  * Nothing can be said of a flow whose packets may lie in the receive queue.
  * Hence there are no visits while the caller says at each tick that it has not
@@ -33,12 +34,20 @@ static int flow_hand_earns(const flow_rx_t *rx, unsigned moved)
     return (psn & (FLOW_RECALL_EVERY - 1)) < moved;
 }
 
+/* Do packets or flows wait, or have active flows no less than calm ones? */
+static int flow_hand_is_pressed(const flow_core_t *core)
+{
+    return (core->backlog_ticks != 0) || (core->starved.head != 0) ||
+           !flow_grant_is_tight(core);
+}
+
 static void flow_hand_visit_active(flow_core_t *core, flow_rx_t *rx,
                                    unsigned moved)
 {
     rx->flags |= FLOW_RXF_EARNED; /* it used a lot to become so */
     core->moved = 1;
-    if (rx->used || (moved >= core->params.grant / 4)) {
+    if ((moved >= core->params.grant / 4) ||
+        (rx->used && flow_hand_is_pressed(core))) {
         rx->used = 0;
         return;
     }
@@ -99,20 +108,6 @@ static void flow_hand_visit(flow_core_t *core, flow_rx_t *rx)
     }
 }
 
-/* An eighth of an active flow's use in the round; 0: none is active. */
-static void flow_hand_count_use(flow_core_t *core)
-{
-    if (core->active == 0) {
-        core->active_use = 0;
-    } else {
-        core->active_use = core->active_used / core->active / 8;
-        if (core->active_use < FLOW_CALM_LOW) {
-            core->active_use = FLOW_CALM_LOW;
-        }
-    }
-    core->active_used = 0;
-}
-
 /* Visit the next flows. All of a thousand at each tick would cost their
  * messages more than their limits do. */
 static void flow_hand_move(flow_core_t *core)
@@ -125,7 +120,6 @@ static void flow_hand_move(flow_core_t *core)
         flow_hand_visit(core, flow_core_rx(core, core->hand));
     }
     if (core->hand >= core->rx_count) {
-        flow_hand_count_use(core);
         core->quiet = core->moved ? 0 : core->quiet + 1;
         core->moved = 0;
         core->hand  = 0;
@@ -159,7 +153,6 @@ int flow_hand_tick(flow_core_t *core)
                                       flow_grant_is_short(core))) {
         return 1;
     }
-    core->active_use = core->active_used = 0;
     core->hand       = 0;
     core->moved      = 0;
     core->ticks      = 0;

@@ -391,9 +391,6 @@ struct flow_core {
     uint32_t      round;         /* of the hand                               */
     uint32_t      moved;         /* has a flow moved in it?                   */
     uint32_t      quiet;         /* rounds in a row in which none did         */
-    uint32_t      active_used;   /* packets that active flows consumed in it  */
-    uint32_t      active_use;    /* an eighth of what one of them did in the
-                                    last one, 0: none did                     */
     uint32_t      ticks;         /* since the last visits                     */
     uint32_t      lent_ticks;    /* since lent was 0                          */
     uint32_t      backlog;       /* flow_core_rx_backlog                      */

@@ -189,10 +189,8 @@ static uint64_t mix_timers(uint64_t hash, const flow_core_t *core)
         hash = mix_word(hash, ((uint64_t)std::min(core->quiet,
                                                   (uint32_t)FLOW_QUIET_ROUNDS)
                                << 32) | core->moved);
-        hash = mix_word(hash, core->active_use);
     }
     if ((core->tick_due != FLOW_TIME_NEVER) || has_second()) {
-        hash = mix_word(hash, core->active_used); /* the hand will look at it */
     }
     if (core->parted_due != FLOW_TIME_NEVER) {
         hash = mix_due(hash, core->parted_due);

@@ -143,12 +143,43 @@ static void turns(unsigned peers, Time gap)
     }
 }
 
+/* Some messages are on the way at a time, the next one always of the next
+ * flow: no flood, though the receiver always has many unread. */
+static void turns_out(unsigned peers, unsigned out)
+{
+    World world(peers + 2, 0, 9);
+    uint64_t sent = 0, start;
+
+    warm_up(world, 2, peers + 2);
+    world.run(world.now + 5 * MS);
+    start     = world.got;
+    auto play = [&](Schedule &schedule) {
+        for (unsigned i = 0; i < 100 * peers; ++i) {
+            if (sent >= out) {
+                world.run_until_got(start + sent + 1 - out, 100 * MS);
+            }
+            schedule.send(world.now, 2 + (unsigned)(sent++ % peers));
+        }
+    };
+    Schedule before(world);
+    play(before);
+    Schedule schedule(world);
+    play(schedule);
+    printf("%u flows in turn, %u messages out\n", peers, out);
+    within("control packets a message", schedule.controls(), 0, 0.1);
+    world.run_until_got(start + sent, 100 * MS);
+    if (world.got < start + sent) {
+        stuck("flows in turn");
+    }
+}
+
 void table_turns()
 {
     for (Time gap : {US, 10 * US}) {
         turns(1000, gap);
         turns(4000, gap);
     }
+    turns_out(300, 300);
 }
 
 /* Some messages at a time go to a host at random and come back. */

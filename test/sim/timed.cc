@@ -213,6 +213,19 @@ void Host::poll_receives()
     m_more = !m_received.empty();
 }
 
+/* As the transport before timers run: base_core_events.c. */
+void Host::look_for_end()
+{
+    unsigned left = std::min(buffers / 8 / BATCH, 16u);
+
+    while (m_more && (left-- > 0)) {
+        poll_receives();
+    }
+    if (!ud()) {
+        flow_core_rx_backlog(core, m_more);
+    }
+}
+
 bool Host::on_hold()
 {
     bool copied = m_posted <= RX_RESERVE; /* rx.h says why */
@@ -316,10 +329,10 @@ void Host::poll(Time when)
     grow();
     poll_receives();
     poll_sends();
-    if (!ud()) {
-        flow_core_rx_backlog(core, m_more);
+    if (now >= flow_timer_next(core)) {
+        look_for_end();
+        flow_timer_run(core, now);
     }
-    flow_timer_run(core, now);
     pull_reposts();
     pull_releases();
     pull_events();

@@ -111,6 +111,7 @@ private:
     void send_all(Endpoint *ep);
     void poll(Time when);
     void poll_receives();
+    void look_for_end();
     void poll_sends();
 
     World   &m_world;

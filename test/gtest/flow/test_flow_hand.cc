@@ -89,6 +89,44 @@ TEST_F(flow_hand, active__by_what_it_uses)
     EXPECT_GT(left(0), FLOW_CALM_WINDOW);
 }
 
+/* Whatever others use: its credits last. */
+TEST_F(flow_hand, calm__beside_one_that_uses_much)
+{
+    for (int round = 0; round < 4; ++round) {
+        send(0, 3 * CALM_USE);
+        ASSERT_TRUE(active(0));
+        send(1, FLOW_CALM_WINDOW - FLOW_CALM_LOW);
+        rounds(1);
+    }
+    EXPECT_FALSE(active(1));
+}
+
+/* Where all are active each has less than it had as a calm one: the receive
+ * queue is emptied, and all are calm again. */
+TEST_F(flow_hand, active__not_where_calm_ones_have_more)
+{
+    send(0); /* the hand begins */
+    flow_core_rx_backlog(b.core, 1);
+    for (int i = 0; i <= FLOW_BACKLOG_TICKS; ++i) {
+        tick();
+    }
+    for (int flow = 0; flow < PEERS; ++flow) {
+        send(flow, left(flow));
+        ASSERT_TRUE(active(flow));
+    }
+    flow_core_rx_backlog(b.core, 0);
+    for (int round = 0; round < 4; ++round) {
+        rounds(1);
+        for (int flow = 0; flow < PEERS; ++flow) {
+            send(flow, std::min(left(flow) / 2 + 1, 12)); /* to a look */
+        }
+    }
+    rounds(1);
+    for (int flow = 0; flow < PEERS; ++flow) {
+        EXPECT_FALSE(active(flow)) << flow;
+    }
+}
+
 /* One that keeps on sending, a little at a time, needs fewer limits. */
 TEST_F(flow_hand, calm__gets_more_while_it_sends)
 {
@@ -220,24 +258,14 @@ TEST_F(flow_hand, recall__not_after_it_was_granted_more)
     EXPECT_TRUE(a.send(txs[0], "y"));
 }
 
-/* The use in one round says nothing of the next; when nothing moves for some,
- * the hand stops. */
-TEST_F(flow_hand, round__begins_anew)
+/* When nothing moves for some rounds, the hand stops. */
+TEST_F(flow_hand, round__the_last_one)
 {
-    unsigned use[2];
     int ticks = 0;
 
     send(0, 3 * CALM_USE);
     ASSERT_TRUE(active(0));
-    rounds(1);
-    for (unsigned &each : use) {
-        send(0, 3 * CALM_USE);
-        rounds(1);
-        each = b.core->active_use;
-    }
-    EXPECT_LT(FLOW_CALM_LOW, (int)use[0]);
-    EXPECT_EQ(use[0], use[1]);
-    rounds(1); /* the last in which something moved */
+    rounds(2); /* the last in which something moved */
     while ((ticks < 1000) && flow_hand_tick(b.core)) {
         ++ticks;
     }

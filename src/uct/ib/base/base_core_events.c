@@ -183,11 +183,11 @@ static unsigned base_repost_all(base_iface_t *iface)
     return count;
 }
 
-/* Is a sixteenth of the receive queue taken, or more batches than others should
+/* Is an eighth of the receive queue taken, or more batches than others should
  * wait for? A full batch alone does not say that it is deep. */
 static int base_core_events_is_backlogged(base_iface_t *iface, unsigned polled)
 {
-    unsigned left = efa_at_most(iface->rxq.posted / 16 / BASE_POLL_BATCH,
+    unsigned left = efa_at_most(iface->rxq.posted / 8 / BASE_POLL_BATCH,
                                 BASE_RX_BATCHES);
 
     while ((polled >= BASE_POLL_BATCH) && (left-- > 0)) {
