@@ -110,8 +110,7 @@ static int flow_grant_calm_most(const flow_core_t *core, int window)
 
 int flow_grant_is_tight(const flow_core_t *core)
 {
-    return (int64_t)core->active * FLOW_CALM_WINDOW >
-           flow_grant_capacity(core);
+    return core->active * FLOW_CALM_WINDOW > flow_grant_capacity(core);
 }
 
 /* The least that is given where there is too little for all. */
@@ -137,14 +136,6 @@ static void flow_grant_scarce(flow_core_t *core)
 static int flow_grant_credits_left(const flow_rx_t *rx)
 {
     return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
-}
-
-/* Packets between two visits of the hand from which on a flow is calm no more:
- * more than it may hold. */
-static unsigned flow_grant_calm_use(const flow_core_t *core)
-{
-    return (unsigned)flow_grant_calm_most(core, FLOW_CALM_WINDOW) +
-           FLOW_CALM_LOW;
 }
 
 /* The window of an active flow; 0: nothing for now. */
@@ -266,12 +257,13 @@ void flow_grant_next_look(flow_rx_t *rx)
     flow_psn_t psn = flow_rx_psn(rx);
     int rest       = flow_grant_credits_left(rx);
     int carried    = (rx->flags & FLOW_RXF_CARRIED) != 0;
-    int step       = rest / (carried ? 4 : 2);
+    int step       = rest / 2;
     int last;
 
-    if (!(rx->flags & FLOW_RXF_ACTIVE)) {
+    if (rx->flags & FLOW_RXF_ACTIVE) {
+        step = carried ? step / 2 : step;
+    } else if (!carried) {
         step = rest - FLOW_CALM_LOW;
-        step = (carried && (step > FLOW_CALM_LOW)) ? FLOW_CALM_LOW : step;
     }
     if (rx->limit == psn) {
         rx->expect |= FLOW_RX_SHUT; /* the short way does not know the limit */
@@ -492,8 +484,12 @@ static void flow_grant_flow_used_any(flow_core_t *core, flow_rx_t *rx)
     } else if (core->tick_due == FLOW_TIME_NEVER) { /* no hand, no interval */
         rx->counted_low = (uint8_t)flow_rx_psn(rx);
         flow_timer_tick(core);
-    } else if (used >= flow_grant_calm_use(core)) {
+    } else if (used >= flow_grant_calm_most(core, FLOW_CALM_WINDOW) +
+                               FLOW_CALM_LOW) { /* between two visits */
         flow_grant_flow_activate(core, rx);
+    } else if ((used >= FLOW_WAKE_WINDOW) &&
+               !flow_grant_is_short_of(core, 4 * flow_grant_capacity(core))) {
+        flow_grant_scarce(core); /* some more have a window for each */
     }
     if (!flow_grant_window_raise(core, rx)) {
         flow_grant_limit_send(core, rx);
@@ -522,7 +518,7 @@ void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx)
 void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx)
 {
     flow_rx_t *rx;
-    int rest, used, left;
+    int rest, used, left, due;
 
     if (!(tx->flags & FLOW_TXF_CARRIES)) {
         return;
@@ -531,10 +527,10 @@ void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx)
     rest = flow_grant_credits_left(rx);
     used = (uint8_t)((uint8_t)flow_rx_psn(rx) - rx->counted_low);
     left = (uint8_t)(rx->look_low - flow_rx_psn(rx));
-    /* a look is due within a quarter of the window while the pair sends; but
-     * none, as it may grant, between a recall and the next packet */
+    due  = rest / ((rx->flags & FLOW_RXF_ACTIVE) ? 4 : 2) + FLOW_CALM_LOW;
+    /* none, as it may grant, between a recall and the next packet */
     if ((rx->state == FLOW_RX_ACTIVE) && !(rx->flags & FLOW_RXF_FINAL) &&
-        ((used > rest / 3) || (left > rest / 4 + FLOW_CALM_LOW))) {
+        ((used > rest / 3) || (left > due))) {
         flow_grant_flow_used_any(core, rx);
     }
 }

@@ -2,6 +2,8 @@
 /* Which flows are calm, what they cost, and what the hand takes back. */
 #include "flow_test.h"
 
+#include <algorithm>
+
 extern "C" {
 #include "flow/grant_priv.h"
 #include "flow/hand_priv.h"
@@ -89,7 +91,7 @@ TEST_F(flow_hand, active__by_what_it_uses)
     EXPECT_GT(left(0), FLOW_CALM_WINDOW);
 }
 
-/* Whatever others use: its credits last. */
+/* Its credits last, however much others use. */
 TEST_F(flow_hand, calm__beside_one_that_uses_much)
 {
     for (int round = 0; round < 4; ++round) {
@@ -182,6 +184,34 @@ TEST_F(flow_hand, recall__stays_while_the_pair_sends)
     EXPECT_EQ(FLOW_IDLE_WINDOW,
               flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx)));
     EXPECT_EQ(alone, b.counters().limits_alone);
+}
+
+/* Each message is answered: a limit rides when half of the one before is used,
+ * and no sooner, as whoever sees another limit in a header has to look. */
+TEST_F(flow_hand, calm__few_looks_where_the_pair_answers)
+{
+    enum { PINGS = 160 };
+    flow_tx_t *back = b.open(a);
+    unsigned looks  = 0;
+
+    settle(a, b);
+    ASSERT_TRUE(back->flags & FLOW_TXF_CARRIES);
+    flow_rx_t *rx = flow_core_rx(b.core, back->carries);
+    int flow      = (int)(std::find(rxs.begin(), rxs.end(), rx) - rxs.begin());
+    send(flow);
+    uint64_t alone = b.counters().limits_alone;
+    for (int i = 0; i < PINGS; ++i) {
+        uint8_t look = rx->look_low;
+
+        send(flow);
+        looks += rx->look_low != look;
+        ASSERT_TRUE(b.send(back, "y"));
+        settle(a, b);
+        tick();
+    }
+    EXPECT_FALSE(active(flow));
+    EXPECT_LE(looks, PINGS / 8u);
+    EXPECT_GE(alone + 1, b.counters().limits_alone); /* the first */
 }
 
 /* Packets in the receive queue were not seen yet: nobody is judged, and the

@@ -119,7 +119,7 @@ TEST_F(UctLoadRounds, more_posts_than_a_poll_takes__few_wait)
     EXPECT_LE(waited_.size(), EACH * COUNT / 4);
 }
 
-/* Else each operation would come back when no cache has it any more. */
+/* Otherwise each operation would come back when no cache has it any more. */
 TEST_F(UctLoadRounds, many_are_over__few_calls_take_them)
 {
     constexpr uint64_t ENDPOINTS = 96, BACK = 4;
