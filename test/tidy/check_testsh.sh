@@ -103,4 +103,24 @@ kill $!
 timeout 60 bash -c '. "$1" && port_listens() { :; } && random_port' bash \
     "$root/contrib/ci/ports.sh" >/dev/null 2>&1
 [ $? = 1 ] || { echo "ports: random_port has not failed" && status=1; }
+
+# No other user of this machine gets to what anyone.sh builds, and executes as root.
+mkdir "$work/bin"
+cat >"$work/bin/git" <<'END'
+#!/bin/sh
+mkdir -p "$4/contrib/ci"
+cat >"$4/contrib/ci/chroot.sh" <<'CHROOT'
+#!/bin/sh
+stat -c %a "${0%/tree/*}"
+echo "$*" | sed -n 's/.*useradd .*-u \([0-9]*\) .*/\1/p'
+CHROOT
+chmod +x "$4/contrib/ci/chroot.sh"
+END
+chmod +x "$work/bin/git"
+{ read -r mode && read -r user; } < <(PATH=$work/bin:$PATH TMPDIR=$work \
+    "$work/contrib/ci/anyone.sh" user 13)
+if [ "$mode" != 700 ] || [ "${user:-0}" -le 1879048191 ]; then
+    echo "anyone: mode '$mode' (expected 700), user '$user' (expected one of nobody)"
+    status=1
+fi
 exit $status
