@@ -85,6 +85,27 @@ counters() {
     done
 }
 
+# efa_top_prom.py does not believe a JSON that another user may have put there; of this
+# user's, values are numbers, and names and labels such as Prometheus reads.
+prometheus() {
+    local json=$CHECK_LOG.json to=$CHECK_LOG.prom kind out plants=(pipe link text)
+    local prom=(timeout 10 python3 -B "$TEST_DIR/../contrib/examples/efa_top_prom.py")
+    rm -f "$json"* "$to"*
+    echo '{"devices": [{"name": "a\"\\\n\u001b\u00e9\ud800", "counters":
+        {"rx_bytes": 7, "x 1\ny": 1}}]}' >"$json"
+    "${prom[@]}" "$json" "$to" || fail "status $?"
+    diff "$to" - <<<$'# TYPE efa_device_rx_bytes_total counter\n'"$(
+        )efa_device_rx_bytes_total{device=\"a\\\"\\\\\\n"$'\e'"é?\"} 7" || fail "names or labels"
+    mkfifo "$json.pipe" && ln -s "$json" "$json.link" && cp "$json" "$json.other" &&
+        sed 's/7/"0\\nplanted 1"/' "$json" >"$json.text" || fail "they are not planted"
+    ! chown 4242 "$json.other" 2>/dev/null || plants+=(other) # needs root
+    for kind in "${plants[@]}"; do
+        out=$("${prom[@]}" "$json.$kind" "$to.$kind" 2>&1)
+        [ $? = 1 ] && [ "$(grep -c . <<<"$out")" = 1 ] && [ ! -e "$to.$kind" ] &&
+            grep -F "efa_top_prom.py: cannot read $json.$kind (" <<<"$out" || fail "$kind: $out"
+    done
+}
+
 # habit PROGRAM WRONG NEAR: -h and --help, -V and --version, and one line with the
 # nearest for a word that is none.
 habit() {

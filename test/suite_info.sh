@@ -500,6 +500,7 @@ suite_run() {
     check info_all_ok 30 all_ok
     check info_map 30 map_of
     check info_counters 30 counters
+    check info_prometheus 30 prometheus
     check info_habits 30 habits
     check info_page_variables 30 page_variables
     check info_shows 30 shows

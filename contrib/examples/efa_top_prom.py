@@ -22,35 +22,37 @@ PEER = ('messages_out_per_second', 'messages_in_per_second', 'bytes_per_second',
         'oldest_seconds', 'stalls')
 COUNTERS = ('messages_sent', 'rma_posted', 'messages_received', 'window_stalls',
             'receiver_not_ready', 'messages_resent', 'packets_dropped')
+QUOTED = str.maketrans({'\\': r'\\', '"': r'\"', '\n': r'\n'})
 
 
-def labels(item, *names):
-    """{name="value",...}; the JSON has no quote or backslash that matters."""
-    words = [f'{name}={json.dumps(str(item[name]))}' for name in names
+def sample(metric, value, item, *names):
+    """A line: the value, which is a number, with the labels that have one."""
+    words = [f'{name}="{str(item[name]).translate(QUOTED)}"' for name in names
              if item[name] is not None]
-    return '{' + ','.join(words) + '}'
+    return f'{metric}{{{",".join(words)}}} {value + 0}'
 
 
 def lines(top):
     """Each metric with its type, then its samples."""
     devices = top.get('devices', ())
-    for name in sorted({name for one in devices for name in one['counters']}):
+    for name in sorted({name for one in devices for name in one['counters']
+                        if re.fullmatch('[a-z0-9_]+', name)}):
         yield f'# TYPE efa_device_{name}_total counter'
         for one in devices:
             if name in one['counters']:
-                where = json.dumps(one['name'])
-                yield f'efa_device_{name}_total{{device={where}}} {one["counters"][name]}'
+                yield sample(f'efa_device_{name}_total', one['counters'][name],
+                             {'device': one['name']}, 'device')
     if 'peers' not in top:
         return
     for name in PEER:
         yield f'# TYPE efa_peer_{name} gauge'
         for peer in top['peers']:
-            yield f'efa_peer_{name}{labels(peer, "host", "rank", "qpn")} {peer[name]}'
+            yield sample(f'efa_peer_{name}', peer[name], peer, 'host', 'rank', 'qpn')
     for name in COUNTERS:
         yield f'# TYPE efa_{name}_total counter'
         for one in top['interfaces']:
-            where = labels(one, 'rank', 'pid', 'device', 'transport', 'qpn')
-            yield f'efa_{name}_total{where} {one["counters"][name]}'
+            yield sample(f'efa_{name}_total', one['counters'][name], one,
+                         'rank', 'pid', 'device', 'transport', 'qpn')
 
 
 def mount_of(fd):
@@ -97,22 +99,32 @@ def replace(folder, name, text):
         os.unlink(new, dir_fd=folder)
     except FileNotFoundError:
         pass
-    with open(new, 'x', encoding='ascii',
+    with open(new, 'x', encoding='utf-8', errors='replace',
               opener=lambda path, flags: os.open(path, flags, 0o644, dir_fd=folder)) as file:
         file.write(text)
     os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
+def read(path):
+    """The JSON in it. Another user may have put his file, or a FIFO, in its place."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    status = os.fstat(fd)
+    if (not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()) or
+            lent(fd)):
+        raise OSError('it is no file of this user or of root')
+    with open(fd, encoding='ascii') as file:
+        return json.load(file)
+
+
 def main(source, target):
     try:
-        with open(source, encoding='ascii') as file:
-            top = json.load(file)
-    except (OSError, ValueError) as error:
+        text = '\n'.join(lines(read(source))) + '\n'
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
                  f'--top --json {source}" or "--counters=0" writes it')
     folder, name = os.path.split(target)
     try:
-        replace(opened(folder or '.'), name, '\n'.join(lines(top)) + '\n')
+        replace(opened(folder or '.'), name, text)
     except OSError as error:
         sys.exit(f'efa_top_prom.py: cannot write {target} ({error}): name a file in a '
                  'folder that is there, and no link of another user')
