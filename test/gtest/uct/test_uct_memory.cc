@@ -211,6 +211,29 @@ TEST_F(UctMemory, read_only__a_key_packed_later_is_for_writes_too)
     unshare();
 }
 
+/* A key with which a peer may put, and not get, is for a receive, which will not end:
+ * that is said, once. Others may be for a send. */
+TEST_F(UctMemory, read_only__a_key_for_puts_alone_is_an_error)
+{
+    open();
+    const size_t size = 65536;
+    Mapping memory(size, PROT_READ);
+    uct_mem_h memh;
+    uint8_t packed[64];
+
+    for (unsigned access : {UCT_MD_MEM_ACCESS_RMA, UCT_MD_MEM_ACCESS_REMOTE_PUT}) {
+        testing::internal::CaptureStdout();
+        EXPECT_EQ(UCS_OK, uct_md_mem_reg(b->md(), memory.data(), size,
+                                         access | UCT_MD_MEM_FLAG_HIDE_ERRORS, &memh));
+        EXPECT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), memh, packed));
+        EXPECT_EQ(UCS_OK, uct_md_mem_dereg(b->md(), memh));
+        std::string said = testing::internal::GetCapturedStdout();
+        auto at = said.find("cannot receive into the 65536 bytes");
+        EXPECT_EQ(access == UCT_MD_MEM_ACCESS_RMA, at == std::string::npos) << said;
+        EXPECT_EQ(at, said.rfind("cannot receive")) << said;
+    }
+}
+
 /* A peer gets no right to write memory that was registered without it, though it
  * is registered anew since it was read-only. */
 TEST_F(UctMemory, read_only__no_right_to_write_is_added)

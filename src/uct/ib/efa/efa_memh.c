@@ -264,13 +264,20 @@ ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
     efa_md_t       *md   = (efa_md_t*)super;
     efa_memh_t     *memh = handle;
     efa_rkey_wire_t wire = {0, 0, 0};
+    int             err;
 
     if (!efa_memh_is_of(memh, md)) {
         return efa_memh_refuse(md, memh);
     }
     memh->may_end |= invalidate;
-    /* the peer may want to write: a key for reads, where it must be */
-    (void)efa_memh_open(md, &memh, address, length);
+    /* the peer may want to write: a key for reads, where it must be; refused,
+     * UCX 1.18 ends the process: it counts on the length of a key */
+    err = efa_memh_open(md, &memh, address, length);
+    if ((memh->flags & (UCT_MD_MEM_ACCESS_REMOTE_PUT |
+                        UCT_MD_MEM_ACCESS_REMOTE_GET)) ==
+        UCT_MD_MEM_ACCESS_REMOTE_PUT) { /* it will not read */
+        (void)efa_memh_say(md, memh, address, length, err);
+    }
     if (memh->keys != NULL) {
         efa_segments_pack(memh, &wire);
     } else {
