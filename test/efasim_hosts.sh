@@ -136,7 +136,7 @@ planted_fuse_inside() {
     ! python3 -B "$top/contrib/examples/efa_top_prom.py" "$1/json" "$to/up/efa.prom" &&
         [ ! -e "$kept/efa.prom" ] || fail "efa_top_prom: a link was followed"
     out=$(python3 -B "$top/contrib/examples/efa_top_prom.py" "$to/a.so" "$kept/efa.prom" 2>&1)
-    grep 'it is no file of this user or of root' <<<"$out" || fail "efa_top_prom: his file: $out"
+    grep 'it is in a file system of another user' <<<"$out" || fail "efa_top_prom: his file: $out"
     for home in "$1/all" "$to"; do
         # shellcheck source=contrib/ci/cache.sh
         out=$(XDG_CACHE_HOME=$home && . "$top/contrib/ci/cache.sh" 2>&1) &&

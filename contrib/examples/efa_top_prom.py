@@ -79,11 +79,12 @@ def opened(folder):
     while parts:
         part = parts.pop(0)
         place = os.open(part, os.O_PATH | os.O_NOFOLLOW, dir_fd=at) if part else at
+        if lent(place): # and perhaps never answers
+            raise OSError(errno.EPERM, 'it is in a file system of another user', part)
         status = os.fstat(place)
         if stat.S_ISLNK(status.st_mode):
             links += 1
-            if (links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid) or
-                    lent(place)):
+            if links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part)
             text = os.readlink('', dir_fd=place)
             parts[:0] = ['/' * text.startswith('/'), *text.split('/')]
@@ -107,12 +108,12 @@ def replace(folder, name, text):
 
 def read(path):
     """The JSON in it. Another user may have put his file, or a FIFO, in its place."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    status = os.fstat(fd)
-    if (not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()) or
-            lent(fd)):
+    folder, name = os.path.split(path)
+    place = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=opened(folder or '.'))
+    status = None if lent(place) else os.fstat(place)
+    if not status or not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()):
         raise OSError('it is no file of this user or of root')
-    with open(fd, encoding='ascii') as file:
+    with open(f'/proc/self/fd/{place}', encoding='ascii') as file:
         return json.load(file)
 
 
