@@ -30,8 +30,8 @@ two_users() {
     grep -q rdmap0s6 "$CHECK_LOG.user" || fail "no device"
 }
 
-# user_home: sets USER_HOME, a folder with efasim that another user can reach,
-# and AS_USER, what makes that user of root.
+# user_home: sets USER_HOME, a folder with efasim that another user can reach, and no third, who
+# might lead root elsewhere by links in there, and AS_USER, what makes that user of root.
 user_home() {
     need setpriv ibv_devinfo
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to become another user"
@@ -41,7 +41,8 @@ user_home() {
     mkdir -p "$USER_HOME/bin" "$USER_HOME/lib"
     cp "$BUILD/bin/efasim" "$USER_HOME/bin/"
     cp "$BUILD/lib/libefasim.so" "$USER_HOME/lib/"
-    chmod -R a+rX "$USER_HOME"
+    chmod -R a+rX "$USER_HOME/bin" "$USER_HOME/lib"
+    chown 0:4242 "$USER_HOME" && chmod 710 "$USER_HOME" || fail "chown: status $?"
 }
 
 # user_nodes OUT: another user runs programs on nodes 0 and 1 of one fabric; for each
@@ -123,7 +124,8 @@ planted_live() {
 planted_fuse() {
     unshare -m true 2>/dev/null || skip_here "no FUSE here"
     user_home
-    mkdir -m 1777 "$USER_HOME/all" && mkdir "$USER_HOME/all/ucx-efa-srd" "$USER_HOME/kept" &&
+    mkdir -p "$USER_HOME/all/ucx-efa-srd" "$USER_HOME/kept" && : >"$USER_HOME/all/fifo" &&
+        : >"$USER_HOME/all/plant" && chmod 1777 "$USER_HOME/all" &&
         echo mine >"$USER_HOME/kept/file" && echo '{}' >"$USER_HOME/json" || fail "mkdir"
     timeout -s KILL 60 unshare -m "${CALL[@]}" planted_fuse_inside "$USER_HOME" || exit
 }
@@ -156,11 +158,9 @@ planted_fuse_inside() {
     [ "$(<"$kept/file")" = mine ] || fail "a link in what is unmounted was followed"
     # a file may be such a file system, too, and then answer no more
     kill $!
-    : >"$1/all/fifo"
     fuse_mounted "$1/all/fifo" none && planted_output fifo && kill -STOP $! &&
         planted_output fifo || fail "no file system on a file"
     # nor when it is there for a moment; and no file beside it is taken for his
-    : >"$1/all/plant"
     PLANT_MOUNT=$1/all/fifo LD_PRELOAD=$1/lib/plant_link.so timeout -s KILL 10 \
         "$EFASIM" run --trace "$1/all/plant" -- true
     [ $? = 2 ] && "$EFASIM" run --trace "$1/all/plant" -- true || fail "the file beneath"
@@ -230,7 +230,8 @@ planted_inside() {
     "${AS_USER[@]}" ln -s "$kept" "$at/node0"
     planted_refused "a folder" "$name" "$at is a folder of user 4242 with mode 0755: "
     [ -L "$at/node0" ] || fail "another's folder was emptied"
-    chown 0 "$at" && chmod 777 "$at" # as root's was when others could write there
+    rm "$at/node0" && rmdir "$at" && mkdir -m 777 "$at" && # as root's once was
+        "${AS_USER[@]}" ln -s "$kept" "$at/node0" || fail "mkdir: status $?"
     planted_refused "an open folder" "$name" "$at is a folder of user 0 with mode 0777: "
     rm "$at/node0" && rmdir "$at"
     preload refuse_ns && planted_mount "$name" "$at" no && planted_mount "$name" "$at" statx
@@ -245,7 +246,7 @@ listed() {
 entries = (1, 7, ~0), (2, 7, 4243), (4, 5, ~0), (16, 7, ~0), (32, 5, ~0)
 value = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, right, number & 0xffffffff) for tag, right, number in entries)
-os.setxattr(sys.argv[1], "system.posix_acl_access", value)' "$1"
+os.setxattr(sys.argv[1], "system.posix_acl_access", value, follow_symlinks=False)' "$1"
 }
 
 # planted_output KIND: what has the name of an output, in a folder where others may
@@ -290,7 +291,7 @@ planted_amid() {
         "$BUILD/bin/srd_info --plan --ranks=2 --hosts=2 --json=$plant/alone" \
         "$BUILD/bin/efapci efa1:$plant/socket none"; do
         rm -rf "$plant" "$plant.away"
-        mkdir "$plant" && chown 4242 "$plant" || fail "mkdir: status $?"
+        "${AS_USER[@]}" mkdir "$plant" || fail "mkdir: status $?"
         # shellcheck disable=SC2086
         PLANT=$USER_HOME LD_PRELOAD=$USER_HOME/lib/plant_link.so $command
         [ -L "$plant" ] || fail "$command: no link was planted"
@@ -390,8 +391,7 @@ planted_outputs() {
         for kind in "$USER_HOME/$HIS"/*; do
             planted_output "${kind##*/}"
         done
-        "${AS_USER[@]}" ln -s "$USER_HOME" "$USER_HOME/$HIS/up" 2>/dev/null ||
-            { ln -s "$USER_HOME" "$USER_HOME/his/up" && chown -h 4242 "$USER_HOME/his/up"; }
+        "${AS_USER[@]}" ln -s "$USER_HOME" "$USER_HOME/$HIS/up" || fail "ln: status $?"
         planted_output up/kept
         mkdir -p "$USER_HOME/mine" && ln -sf "../$HIS/link" "$USER_HOME/mine/led"
         planted_output ../mine/led # by a link of one's own
@@ -416,9 +416,9 @@ planted_unseen() {
     own=$USER_HOME/own inside=("${AS_USER[@]}")
     mkdir "$own" "$USER_HOME/group" && chown 4242 "$own" && chown 0:4242 "$USER_HOME/group" &&
         chmod 2775 "$USER_HOME/group" || fail "mkdir: status $?"
-    "${AS_USER[@]}" sh -c 'echo precious >"$0"' "$own/file"
-    ln "$own/file" "$USER_HOME/group/hardlink"
-    "${AS_USER[@]}" mkdir "$USER_HOME/own/list" && ln "$own/file" "$own/list/hardlink"
+    "${AS_USER[@]}" sh -c 'echo precious >"$0/file" && mkdir "$0/list" && \
+        ln "$0/file" "$0/list/hardlink" && ln "$0/file" "$1/hardlink"' "$own" \
+        "$USER_HOME/group" || fail "mkdir: status $?"
     if listed "$own/list"; then
         names+=(own/list/hardlink)
     fi
@@ -472,8 +472,8 @@ other_container() {
         --fabric "v$$" -- true 2>"$CHECK_LOG.proc" || fail "it ran without /proc"
     grep -q '^efasim: /proc/self/exe .*: mount /proc$' "$CHECK_LOG.proc" ||
         fail "no line, without /proc: $(<"$CHECK_LOG.proc")"
-    mkdir -p "$CHECK_LOG.all" && chmod 1777 "$CHECK_LOG.all" && : >"$CHECK_LOG.all/json" ||
-        fail "mkdir: status $?"
+    rm -rf "$CHECK_LOG.all" && mkdir "$CHECK_LOG.all" && : >"$CHECK_LOG.all/json" &&
+        chmod 1777 "$CHECK_LOG.all" || fail "mkdir: status $?"
     # shellcheck disable=SC2016
     unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$BUILD/bin/srd_info" --plan \
         --ranks=2 --hosts=2 --json="$CHECK_LOG.all/json" 2>"$CHECK_LOG.proc"
@@ -511,7 +511,7 @@ joins() {
     [ "$(id -u)" = 0 ] || skip_here "another user's folder needs root"
     # shellcheck disable=SC2064  # now, not then
     trap "rmdir '$other' 2>/dev/null" EXIT
-    mkdir "$other" # root's: no fabric of that user
+    mkdir "$other" || fail "mkdir: status $?" # root's: no fabric of that user
     out=$("$EFASIM" run --fabric "$name" -- true 2>&1)
     [ -z "$out" ] || fail "another's name on root's folder: $out"
     chown 65534 "$other"

@@ -395,10 +395,10 @@ python_ways() {
 # another has made what else they look for, one folder up.
 copied() {
     local at=$CHECK_LOG.at name
-    rm -rf "$at" && mkdir -p "$at/job" "$at/lib" && chmod 1777 "$at" || fail "mkdir: status $?"
+    rm -rf "$at" && mkdir -p "$at/job" "$at/lib" || fail "mkdir: status $?"
     cp -r "$BUILD"/bin/{srdrun,srd_info,efasim} "$BUILD/lib/python/ucx_efa_srd" "$at/job/" &&
-        cp "$BUILD"/lib/*.so* "$at/lib/" && cp "$BUILD/lib/libuct_srd.so.0" "$at/" ||
-        fail "cp: status $?"
+        cp "$BUILD"/lib/*.so* "$at/lib/" && cp "$BUILD/lib/libuct_srd.so.0" "$at/" &&
+        chmod 1777 "$at" || fail "cp: status $?"
     for name in "$at/job/srdrun --print-path" "$EFASIM run $at/job/srd_info --check" \
         "$at/job/efasim run printenv LD_PRELOAD" \
         "env PYTHONPATH=$at/job python3 -c print(__import__('ucx_efa_srd').MODULE)"; do
