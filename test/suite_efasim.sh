@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/efasim_hosts.sh
 . "$TEST_DIR/efasim_hosts.sh"
+# shellcheck source=test/efasim_fuse.sh
+. "$TEST_DIR/efasim_fuse.sh"
 # shellcheck source=test/efasim_limits.sh
 . "$TEST_DIR/efasim_limits.sh"
 set -u

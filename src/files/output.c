@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/stat.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,11 @@
 
 enum {
     OUTPUT_PLACE = O_PATH | O_CLOEXEC,
-    OUTPUT_LINKS = 40 /* on the way to a file, as many as the kernel follows */
+    OUTPUT_LINKS = 40, /* on the way to a file, as many as the kernel follows */
+
+    /* linux/stat.h since 5.8: stx_mnt_id */
+    OUTPUT_STATX_MOUNT    = 0x1000,
+    OUTPUT_STATX_MOUNT_AT = 0x90
 };
 
 /* Nonzero: root alone has made what is in this folder. */
@@ -65,20 +70,57 @@ int output_look(int dir, const char *name, struct statx *st)
     return 1;
 }
 
+/* A file of /proc on this thread; the program's first one may have ended. */
+static FILE *output_proc(const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%ld/%s",
+             (long)syscall(SYS_gettid), name);
+    return fopen(path, "re");
+}
+
 /* The number of the mount that it is in; 0: unknown. */
 static unsigned output_mount_of(int fd)
 {
     unsigned number = 0;
-    char path[40];
+    struct statx st;
+    uint64_t asked;
+    char name[32];
     FILE *info;
 
-    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-    info = fopen(path, "re");
+    if ((syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                 OUTPUT_STATX_MOUNT, &st) == 0) &&
+        (st.stx_mask & OUTPUT_STATX_MOUNT)) { /* Linux 5.8 */
+        memcpy(&asked, (char*)&st + OUTPUT_STATX_MOUNT_AT, sizeof(asked));
+        return (unsigned)asked;
+    }
+    snprintf(name, sizeof(name), "fdinfo/%d", fd);
+    info = output_proc(name);
     if (info != NULL) {
         (void)!fscanf(info, "pos: %*d flags: %*o mnt_id: %u", &number);
         fclose(info);
     }
     return number;
+}
+
+/* This user's number outside of its user namespace, as mounts have it. */
+static unsigned output_user(void)
+{
+    unsigned user = geteuid(), inside, outside, count;
+    FILE *map     = output_proc("uid_map");
+
+    while ((map != NULL) &&
+           (fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)) {
+        if (user - inside < count) {
+            user += outside - inside;
+            break;
+        }
+    }
+    if (map != NULL) {
+        fclose(map);
+    }
+    return user;
 }
 
 /* Nonzero: another user has mounted it (FUSE), and says of owners what he
@@ -88,7 +130,7 @@ static unsigned output_mount_of(int fd)
 static int output_is_mounted(int fd)
 {
     static const char option[] = ",user_id=";
-    FILE *mounts    = fopen("/proc/self/mountinfo", "re");
+    FILE *mounts    = output_proc("mountinfo");
     int root        = open("/", OUTPUT_PLACE);
     unsigned number = output_mount_of(fd), one;
     int is_known    = number == output_mount_of(root);
@@ -110,7 +152,7 @@ static int output_is_mounted(int fd)
     if (mounts != NULL) {
         fclose(mounts);
     }
-    return !is_known || ((user != 0) && (user != geteuid()));
+    return !is_known || ((user != 0) && (user != output_user()));
 }
 
 /* Neither this user nor root, of what is in `folder`. In a user namespace
@@ -145,10 +187,13 @@ static int output_expand(int fd, char *way, const char *rest)
  * system that another user has mounted is asked nothing. */
 static int output_step(int *at_p, const char *part, char *way, const char *rest)
 {
-    int next = openat(*at_p, part, OUTPUT_PLACE | O_NOFOLLOW);
+    int next = openat(*at_p, part, OUTPUT_PLACE | O_NOFOLLOW | O_DIRECTORY);
     int ret  = -1, kept = *at_p;
     struct stat folder, st;
 
+    if ((next < 0) && (errno == ENOTDIR)) { /* a link, and no automount */
+        next = openat(kept, part, OUTPUT_PLACE | O_NOFOLLOW);
+    }
     if ((next >= 0) && output_is_mounted(next)) {
         errno = EPERM;
     } else if ((next >= 0) && (fstat(kept, &folder) == 0) &&
@@ -316,6 +361,32 @@ static int output_shared_file(int at, const char *name, int flags,
     return fd;
 }
 
+/* In a folder of this user's alone. Another who may write to a file there may
+ * have mounted his file system on it, which may never answer. */
+static int output_own_file(int at, const char *name, int flags)
+{
+    int place = openat(at, name, OUTPUT_PLACE | O_NOFOLLOW);
+    int fd = -1, is_file = 0, err = EPERM;
+    struct stat file;
+    char path[32];
+
+    if ((place < 0) || !output_is_mounted(place)) {
+        is_file = (place >= 0) && (fstat(place, &file) == 0) &&
+                  S_ISREG(file.st_mode); /* on others nobody can mount */
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+        fd = is_file ? open(path, flags & ~(O_CREAT | O_NOFOLLOW)) : -1;
+        if (!is_file || ((fd < 0) && (errno == ENOENT))) { /* no /proc */
+            fd = openat(at, name, flags, 0666);
+        }
+        err = errno;
+    }
+    if (place >= 0) {
+        close(place);
+    }
+    errno = err;
+    return fd;
+}
+
 /* Opens what has the name in *at_p. 1: it is a link, `way` is what it says, and
  * *at_p where that begins; 0: opened, or not. */
 static int output_last(int *at_p, const char *name, int flags, char *way,
@@ -334,7 +405,7 @@ static int output_last(int *at_p, const char *name, int flags, char *way,
     }
     /* /dev/stdout leads to a link there, whose text is no path */
     flags |= (system.f_type == PROC_SUPER_MAGIC) ? 0 : O_NOFOLLOW;
-    *fd_p  = openat(*at_p, name, flags, 0666);
+    *fd_p  = output_own_file(*at_p, name, flags);
     if ((*fd_p >= 0) || (errno != ELOOP) ||
         (output_step(at_p, name, way, "") != 0)) {
         return 0;
