@@ -162,6 +162,17 @@ static int output_is_other(uid_t user, const struct stat *folder)
     return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
 }
 
+/* Closes it, if there is one; errno stays as it was. */
+static void output_close(int fd)
+{
+    int err = errno;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = err;
+}
+
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
 static int output_expand(int fd, char *way, const char *rest)
 {
@@ -212,11 +223,7 @@ static int output_step(int *at_p, const char *part, char *way, const char *rest)
             ret = 0;
         }
     }
-    kept = errno;
-    if (next >= 0) {
-        close(next);
-    }
-    errno = kept;
+    output_close(next);
     return ret;
 }
 
@@ -257,11 +264,7 @@ static int output_from(int at, const char *path, const char **name_p)
             }
         }
     }
-    if (at >= 0) {
-        ret = errno;
-        close(at);
-        errno = ret;
-    }
+    output_close(at);
     return -1;
 }
 
@@ -337,7 +340,7 @@ static int output_is_own(int fd, const struct stat *folder)
 static int output_shared_file(int at, const char *name, int flags,
                               const struct stat *folder)
 {
-    int fd = -1, place, made, err;
+    int fd = -1, place, made;
     char path[32];
 
     do {
@@ -353,11 +356,7 @@ static int output_shared_file(int at, const char *name, int flags,
         fd = open(path, O_NONBLOCK | (flags & ~O_CREAT));
         errno = ((fd < 0) && (errno == ENOENT)) ? ENOSYS : errno;
     }
-    err = errno;
-    if (place >= 0) {
-        close(place);
-    }
-    errno = err;
+    output_close(place);
     return fd;
 }
 
@@ -366,7 +365,7 @@ static int output_shared_file(int at, const char *name, int flags,
 static int output_own_file(int at, const char *name, int flags)
 {
     int place = openat(at, name, OUTPUT_PLACE | O_NOFOLLOW);
-    int fd = -1, is_file = 0, err = EPERM;
+    int fd = -1, is_file;
     struct stat file;
     char path[32];
 
@@ -378,12 +377,10 @@ static int output_own_file(int at, const char *name, int flags)
         if (!is_file || ((fd < 0) && (errno == ENOENT))) { /* no /proc */
             fd = openat(at, name, flags, 0666);
         }
-        err = errno;
+    } else {
+        errno = EPERM;
     }
-    if (place >= 0) {
-        close(place);
-    }
-    errno = err;
+    output_close(place);
     return fd;
 }
 
@@ -417,7 +414,7 @@ static int output_last(int *at_p, const char *name, int flags, char *way,
 int output_open(const char *path, int flags)
 {
     const char *name;
-    int at = output_folder(path, &name), fd = -1, err;
+    int at = output_folder(path, &name), fd = -1;
     unsigned links = 0;
     char way[PATH_MAX];
 
@@ -426,11 +423,7 @@ int output_open(const char *path, int flags)
            output_last(&at, (*name == '\0') ? "." : name, flags, way, &fd)) {
         at = output_from(at, way, &name);
     }
-    err = errno;
-    if (at >= 0) {
-        close(at);
-    }
-    errno = err;
+    output_close(at);
     return fd;
 }
 
