@@ -43,6 +43,7 @@ release_core() {
     ours "$r" error_mode 30 ucp perftest_error_mode tag_bw
     ours "$r" wakeup 30 ucp perftest_sleep 8
     ours "$r" bytes 60 ucp bytes_check ""
+    UCX_EFA_REG_CACHE=y ours "$r" bytes_reg_cache 60 ucp bytes_check ""
     ours "$r" gtest_rma 60 ucp gtest_ucp '*Rma.*' 1000000 --device efa2
     ours "$r" killed_both 30 ucp killed_check both 64
     ours "$r" mpi_2 60 mpi mpi_between 2 1048576

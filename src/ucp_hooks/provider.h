@@ -108,8 +108,8 @@ typedef struct ucx_md_attr {
     unsigned          caps;             /* UCX_MD_CAP_ */
     uint64_t          reg_mem_types;    /* can be registered */
     uint64_t          cache_mem_types;  /* UCX's cache should serve (>= 1.14);
-                                           kinds that the domain caches
-                                           itself are not among them; of
+                                           before 1.16 not the kinds that
+                                           the domain caches itself; of
                                            dma-bufs, all that UCX may hand us */
     uint64_t          access_mem_types; /* the CPU can load and store */
     size_t            max_reg;          /* longest registration, bytes */

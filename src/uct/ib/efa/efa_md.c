@@ -240,8 +240,10 @@ ucs_status_t efa_md_query(ucx_md_t *super, ucx_md_attr_t *attr)
         attr->caps |= UCX_MD_CAP_REG_DMABUF;
     }
     attr->reg_mem_types    = UCS_BIT(UCS_MEMORY_TYPE_HOST) | md->gpu_types;
-    attr->cache_mem_types  = (md->has_cache ? 0 : attr->reg_mem_types) |
-                             md->dmabuf_types;
+    attr->cache_mem_types  = md->dmabuf_types;
+    if (!md->has_cache || (md->super.host->minor >= EFA_UCX_CACHES_ALL)) {
+        attr->cache_mem_types |= attr->reg_mem_types;
+    }
     attr->access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->max_reg          = md->device->max_mr;
     attr->reg_alignment    = 1;

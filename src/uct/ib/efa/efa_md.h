@@ -6,6 +6,10 @@
 #include "efa_device.h"
 #include "efa_rcache.h"
 
+/* From this minor on UCX's own cache serves all protocols; they want all memory
+ * in it, whatever the domain keeps. */
+#define EFA_UCX_CACHES_ALL 16
+
 typedef struct efa_md efa_md_t;
 
 typedef struct efa_memh efa_memh_t; /* efa_mr.h */

@@ -53,9 +53,9 @@ void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config)
     ucs_status_t status;
 
     md->has_cache = 0;
-    /* From 1.16 UCP's own cache serves all protocols */
     if ((config->reg_cache == UCS_NO) ||
-        ((config->reg_cache == UCS_TRY) && (md->super.host->minor > 15))) {
+        ((config->reg_cache == UCS_TRY) &&
+         (md->super.host->minor >= EFA_UCX_CACHES_ALL))) {
         return;
     }
 
