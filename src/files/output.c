@@ -49,6 +49,16 @@ static int output_is_roots(const struct stat *folder)
     return 0;
 }
 
+void output_close(int fd)
+{
+    int err = errno;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = err;
+}
+
 int output_look(int dir, const char *name, struct statx *st)
 {
     int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
@@ -160,17 +170,6 @@ static int output_is_mounted(int fd)
 static int output_is_other(uid_t user, const struct stat *folder)
 {
     return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
-}
-
-/* Closes it, if there is one; errno stays as it was. */
-static void output_close(int fd)
-{
-    int err = errno;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = err;
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */

@@ -20,6 +20,9 @@ struct statx; /* <linux/stat.h> */
  * with errno; EPERM: a link of another user's is on the way, or his mount. */
 int output_folder(const char *path, const char **name_p);
 
+/* Closes it, if there is one (-1: none); errno stays as it was. */
+void output_close(int fd);
+
 /* Looks at a name, which may be a link ("": at `dir` itself), and asks no file
  * system: another user's (FUSE) may never answer. (It does where Linux before
  * 4.11, or seccomp, leaves nothing else.) Nonzero: it is there; *st has its

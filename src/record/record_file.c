@@ -278,7 +278,7 @@ static int record_file_create(const record_where_t *where,
 {
     const char *name;
     unsigned    number;
-    int         fd = -1, at, err;
+    int         fd = -1, at;
 
     for (number = 0; (number < 1000) && (fd < 0); ++number) {
         snprintf(path, path_size, "%s/%s.%u.%s.%u%s%.0u.srdrec", where->dir,
@@ -287,11 +287,7 @@ static int record_file_create(const record_where_t *where,
         at  = output_folder(path, &name);
         fd  = (at < 0) ? -1 : openat(at, name, O_RDWR | O_CREAT | O_EXCL |
                                                O_CLOEXEC, 0600);
-        err = errno;
-        if (at >= 0) {
-            close(at);
-        }
-        errno = err;
+        output_close(at);
         if ((fd < 0) && (errno != EEXIST)) {
             break;
         }

@@ -5,6 +5,8 @@
 #include "process.h"
 #include "sysfs.h"
 
+#include "files/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -132,7 +134,7 @@ static struct ring *env_ring_map_tx(void *arg, uint32_t owner)
     if ((folder >= 0) && (fabric_process_check_size(sizeof(*ring)) == 0)) {
         ring = env_ring_create(folder, name);
     }
-    fabric_fd_close(folder);
+    output_close(folder);
     if (ring == NULL) {
         snprintf(line, sizeof(line), "no packet ring to another process: %s%s",
                  strerror(errno), fabric_process_advice(errno));

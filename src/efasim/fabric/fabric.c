@@ -132,7 +132,7 @@ int fabric_attach(struct fabric *fabric, unsigned nic, int is_device)
         }
     }
 
-    fabric_fd_close(lock);
+    output_close(lock);
     return ret;
 }
 
@@ -143,7 +143,7 @@ void fabric_take_back(struct fabric *fabric)
     if (lock >= 0) {
         fabric_reap(fabric);
     }
-    fabric_fd_close(lock);
+    output_close(lock);
 }
 
 /* With the lock held, which is `folder`. */
@@ -232,7 +232,7 @@ struct fabric *fabric_open(const char *path, unsigned flags, int host)
 
     ret = fabric_open_locked(fabric, lock, flags, host);
     err = errno;
-    fabric_fd_close(lock);
+    output_close(lock);
     if (ret != 0) {
         fabric_forget(fabric);
         errno = err;
@@ -310,7 +310,7 @@ void fabric_leave(struct fabric *fabric, int is_last)
     if ((lock >= 0) && is_last && (fabric_reap(fabric) == 0)) {
         fabric_remove(fabric, lock);
     }
-    fabric_fd_close(lock);
+    output_close(lock);
     fabric->slot = -1;
 }
 
@@ -369,7 +369,7 @@ static int fabric_clean_one(const char *path, unsigned *removed,
         ++*live;
     }
 
-    fabric_fd_close(lock);
+    output_close(lock);
     return 0;
 }
 

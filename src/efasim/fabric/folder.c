@@ -53,7 +53,7 @@ int fabric_folder_open(const char *path)
             errno = EPERM; /* no folder, or one that is closed to its owner */
         }
     }
-    fabric_fd_close(place);
+    output_close(place);
     return fd;
 }
 
@@ -79,23 +79,13 @@ const char *fabric_folder_say(const char *path)
     return line;
 }
 
-void fabric_fd_close(int fd)
-{
-    int err = errno;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = err;
-}
-
 int fabric_folder_file(const char *path, const char *name, int flags)
 {
     int folder = fabric_folder_open(path);
     int fd     = (folder < 0) ? -1 :
                  openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    fabric_fd_close(folder);
+    output_close(folder);
     return fd;
 }
 
@@ -166,7 +156,7 @@ int fabric_lock(const char *path, int wait)
             ret = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
         } while ((ret != 0) && (errno == EINTR));
         if (ret != 0) {
-            fabric_fd_close(fd);
+            output_close(fd);
             return -1;
         }
         if (folder_is_current(fd, path)) {

@@ -26,9 +26,6 @@ const char *fabric_folder_say(const char *path);
  * EWOULDBLOCK when somebody holds it. */
 int fabric_lock(const char *path, int wait);
 
-/* Close a descriptor; -1: there is none. errno stays. */
-void fabric_fd_close(int fd);
-
 /* A file in the folder at `path`, with the flags of open(); -1 with errno. */
 int fabric_folder_file(const char *path, const char *name, int flags);
 

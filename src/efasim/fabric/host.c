@@ -13,6 +13,8 @@
 #include "folder.h"
 #include "process.h"
 
+#include "files/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -61,7 +63,7 @@ static int host_write(const char *file, const char *text)
     int ret     = ((fd >= 0) && (write(fd, text, size) == (ssize_t)size)) ?
                   0 : -1;
 
-    fabric_fd_close(fd);
+    output_close(fd);
     return ret;
 }
 
@@ -223,6 +225,6 @@ int fabric_host_enter(struct fabric *fabric, unsigned host, char *err,
                  "kernel.apparmor_restrict_unprivileged_userns=0)",
                  host, strerror(errno));
     }
-    fabric_fd_close(lock);
+    output_close(lock);
     return ret;
 }

@@ -4,6 +4,8 @@
 #include "folder.h"
 #include "process.h"
 
+#include "files/output.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,7 +88,7 @@ int fabric_owner_is_alive(struct fabric *fabric, uint32_t owner)
     if (atomic_load(&slot->owner) == owner) {
         fabric_slot_free(fabric, slot);
     }
-    fabric_fd_close(lock);
+    output_close(lock);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "folder.h"
 
 #include "efasim/engine/profile.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -436,8 +437,8 @@ int fabric_sysfs_create(struct fabric *fabric, unsigned host,
     int ret  = (root < 0) ? -1 :
                sysfs_create_locked(fabric, root, host, profile, devices);
 
-    fabric_fd_close(root);
-    fabric_fd_close(lock);
+    output_close(root);
+    output_close(lock);
     return ret;
 }
 
@@ -516,7 +517,7 @@ int fabric_sysfs_gpus(struct fabric *fabric, unsigned host, unsigned gpus,
     int ret          = (root < 0) ? -1 :
                        sysfs_gpus(root, devices, gpus, peer_memory);
 
-    fabric_fd_close(root);
-    fabric_fd_close(folder);
+    output_close(root);
+    output_close(folder);
     return ret;
 }
