@@ -57,7 +57,7 @@ errors_ucx() {
 
 errors_locked() {
     # shellcheck disable=SC2016 # for the inner shell
-    errors_on --memlock-root -- bash -c 'ulimit -l "$0"; exec "$@"' "$@"
+    errors_on --memlock 2 -- bash -c 'ulimit -l "$0"; exec "$@"' "$@"
 }
 
 # errors_pair KNOBS SERVER_TLS CLIENT_TLS [COMMAND]: ucx_perftest on two nodes, whose

@@ -85,7 +85,7 @@ failing() {
 
 # limit KIB: sets sim and words, so that so much memory can be locked.
 limit() {
-    sim=(--memlock-root) words=(bash -c "ulimit -l $1; exec \"\$@\"" - env)
+    sim=(--memlock 2) words=(bash -c "ulimit -l $1; exec \"\$@\"" - env)
 }
 
 # way NAME: a way in which the device can be missing. Sets sim (options of efasim),

@@ -117,7 +117,7 @@ plan_memory() {
     [ "$bytes" -gt 1024 ] || fail "no number: $bytes"
     lanes() {
         # shellcheck disable=SC2016  # for the inner shell
-        UCX_TLS=srd,tcp,self "$EFASIM" run --memlock-root -- bash -c \
+        UCX_TLS=srd,tcp,self "$EFASIM" run --memlock 2 -- bash -c \
             'ulimit -l "$1"; shift; exec "$@"' - "$1" "$SRDRUN" ucx_info -d |
             grep -c 'Transport: srd'
     }

@@ -198,7 +198,7 @@ provider() {
 
 locked_memory() {
     clean_environment
-    SIM=(--memlock-root)
+    SIM=(--memlock 2)
     # shellcheck disable=SC2016
     inside bash -c 'ulimit -l 64; exec "$@"' - :
     verdict FAIL 'locked memory' 'limit is 64 KiB'

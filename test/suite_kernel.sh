@@ -105,7 +105,7 @@ huge() {
 # probe_here GENERATION [GROUP]: under efasim, with the programs that the guest has
 probe_here() {
     "$TEST_DIR/../contrib/ci/chroot.sh" --bind "$BUILD" sid -- \
-        "$BUILD/bin/efasim" run --comp-vectors 2 --device "$1" -- \
+        "$BUILD/bin/efasim" run --comp-vectors 2 --memlock 1 --device "$1" -- \
         "$BUILD/test/kernel/probe" rdmap0s6 "${@:2}" 2>/dev/null
 }
 

@@ -282,7 +282,7 @@ memlock() {
     [ "$2" != unset ] || words=(-u UCX_TLS)
     shift 3
     # shellcheck disable=SC2016 # for the inner shell
-    "$EFASIM" run --fabric "t$$" --memlock-root "$@" -- env "${words[@]}" \
+    "$EFASIM" run --fabric "t$$" --memlock 2 "$@" -- env "${words[@]}" \
         UCX_LOG_LEVEL=info bash -c 'ulimit -l "$0"; exec "$@"' "$kib" \
         "$SRDRUN" ucx_info -w -u t >"$out" 2>&1
     opened=$(grep -aoE 'rdmap[0-9]*s6: (srd|ud) interface closed' "$out" |
@@ -313,7 +313,7 @@ memlock_both() {
     memlock 8192 unset '0 srd 16 srd' --devices 4
     memlock 2000 unset '' --devices 8
     # what a line says cannot be registered is more than the limit that it names
-    UCX_TLS=srd "$EFASIM" run --fabric "t$$" --memlock-root --devices 2 -- bash -c \
+    UCX_TLS=srd "$EFASIM" run --fabric "t$$" --memlock 2 --devices 2 -- bash -c \
         'ulimit -l 6000; exec "$@"' bash "$SRDRUN" ucx_info -w -u t \
         >"$CHECK_LOG.out" 2>&1
     says 'rdmap16s6: cannot register 6291456 bytes .* is 6000 KiB' "$CHECK_LOG.out"

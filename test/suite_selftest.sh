@@ -300,7 +300,7 @@ errors() {
     done
     # enough for one side alone: not all was asked
     ulimit -l 8192 || fail "ulimit"
-    selftest --memlock-root : --facts
+    selftest --memlock 2 : --facts
     [ "$STATUS" = 1 ] &&
         grep -q '12288 KiB of memory, the limit is 8192 KiB: .*ulimit -l' "$OUT.progress" ||
         fail "little memory: not said"

@@ -71,7 +71,7 @@ static int mr_memlock(const struct drv_dev *dev, uint64_t bytes)
 {
     struct rlimit limit;
 
-    if ((drv_privilege_has(CAP_IPC_LOCK) && !dev->knobs.memlock_root) ||
+    if ((dev->knobs.memlock < (drv_privilege_has(CAP_IPC_LOCK) ? 2 : 1)) ||
         (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) ||
         (limit.rlim_cur == RLIM_INFINITY)) {
         return 0;

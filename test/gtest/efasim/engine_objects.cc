@@ -93,7 +93,7 @@ TEST(engine_knobs, values)
         "rnr-us=1", "delay-us=0", "max-ah=65534", "qkey-status=0",
         "inject=send:13", "inject=read:7:10", "inject=post:12",
         "inject=recv:5:1:3,send:9",
-        "memlock-root=1", "refuse-open=EACCES", "no-rdma-read=0",
+        "memlock=2", "refuse-open=EACCES", "no-rdma-read=0",
     };
     const char *bad[] = {
         "seed=-1", "seed=", "seed=18446744073709551616", "seed=1x",
@@ -102,7 +102,7 @@ TEST(engine_knobs, values)
         "rnr-us=0", "max-ah=0", "max-ah=65535", "qkey-status=16",
         "inject=jump:1", "inject=send", "inject=send:", "inject=send:256",
         "inject=send:1:", "inject=send:1:2:3:4", "inject=send:1;read:2",
-        "memlock-root=2", "refuse-open=maybe", "no-rdma-read=yes",
+        "memlock=3", "refuse-open=maybe", "no-rdma-read=yes",
     };
     Rig rig({0});
 

@@ -27,6 +27,7 @@ struct efa_md {
     uint64_t        dmabuf_types; /* registered by a dma-buf's descriptor */
     int             no_dmabuf;    /* UCX_EFA_DMABUF=n */
     int             dmabuf_refused; /* and told: peer memory did instead */
+    int             shortage_said; /* of memory to register, to UCP */
     atomic_uint     vectors;  /* interrupts that were chosen, ever */
     int             direct; /* ucs_ternary_auto_value_t: UCX_EFA_DIRECT */
     int             huge_pages; /* the same: UCX_EFA_HUGE_PAGES */

@@ -26,10 +26,17 @@ static ucs_status_t efa_mr_status(int err)
 static void
 efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
 {
+    int  level = host_reg_level(reg->flags);
     char limit[64];
 
     if (err == ENOMEM) {
-        host_log(md->super.host, host_reg_level(reg->flags),
+        /* Not hidden the first time: UCP does without, more slowly, or ends by
+         * an assertion that names no cause (rndv_rtr.c of Debian 13's). */
+        if ((level == UCS_LOG_LEVEL_DIAG) &&
+            !__atomic_exchange_n(&md->shortage_said, 1, __ATOMIC_RELAXED)) {
+            level = UCS_LOG_LEVEL_WARN;
+        }
+        host_log(md->super.host, level,
                  "%s: cannot register %zu bytes at %p: out of memory, of "
                  "locked memory (the limit is %s; raise it with 'ulimit -l "
                  "unlimited' or memlock in limits.conf), of memory regions, or "
@@ -38,13 +45,13 @@ efa_mr_report(efa_md_t *md, const ucx_mem_reg_t *reg, int err)
                  md->device->name, reg->length, reg->address,
                  efa_memlock_text(limit, sizeof(limit)));
     } else if (reg->dmabuf_fd >= 0) {
-        host_log(md->super.host, host_reg_level(reg->flags),
+        host_log(md->super.host, level,
                  "%s: cannot register %zu bytes of GPU memory at %p by its "
                  "dma-buf: %s; UCX_EFA_DMABUF=n does without dma-bufs, "
                  "at the cost of copies",
                  md->device->name, reg->length, reg->address, strerror(err));
     } else {
-        host_log(md->super.host, host_reg_level(reg->flags),
+        host_log(md->super.host, level,
                  "%s: cannot register %zu bytes at %p: %s%s",
                  md->device->name, reg->length, reg->address, strerror(err),
                  (err == EFAULT) ? " (no memory of this process, or a GPU's "
