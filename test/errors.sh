@@ -381,8 +381,8 @@ errors_module() {
 errors_peers() {
     local status
     echo 'at 0ms partition 0 1' >"$CHECK_LOG.plan"
-    error 'UCX_TLS=srd here and UCX_TLS=ud at the peer' 'this side has srd .*the peer has ud' \
-        'in common|own kind' 'srdrun and the same UCX_TLS' errors_pair '' ud srd
+    error 'UCX_TLS=srd here and UCX_TLS=ud at the peer' 'this side has srd ' \
+        'the peer has none of these' 'srdrun, the same UCX_TLS' errors_pair '' ud srd
     error 'a peer whose security group drops the packets' 'endpoint to ' 'never answered' \
         'security group' errors_pair "--timeout-ms 250 --plan $CHECK_LOG.plan" srd srd
     error 'the same of a program that handles errors' 'WARN: .*endpoint to ' 'never answered' \

@@ -438,7 +438,6 @@ suite_run() {
     ci && check fallback_table 120 fallback_table
     check fallback_nodes 30 fallback_nodes
     check apart 40 apart
-    check apart_devices 30 apart_devices
     check tls_names 60 tls_names
     check tls_ib 30 tls_ib
     check memlock_both 30 memlock_both

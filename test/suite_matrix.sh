@@ -106,30 +106,6 @@ release_checks() {
 
 # ------------------------------------------------------------ wheels
 
-# The line about a peer without a transport in common names the peer's, which lie in
-# its address in the layout of this UCX (src/ucp_hooks/apart.c).
-wheel_apart() {
-    local far=("$SRDRUN" "$BUILD/test/ucp_far") address=$CHECK_LOG.address
-    local run=("$EFASIM" run --fabric "t$$a") server tries=0
-    rm -f "$address" "$CHECK_LOG.fifo"
-    mkfifo "$CHECK_LOG.fifo"
-    UCX_TLS=ud,tcp,sm,self "${run[@]}" --node 0 -- "${far[@]}" --serve "$address" \
-        <"$CHECK_LOG.fifo" >"$CHECK_LOG.server" 2>&1 &
-    server=$!
-    exec 7>"$CHECK_LOG.fifo" # closed: the server ends
-    until [ -e "$address" ] || [ $tries = 200 ]; do
-        tries=$((tries + 1))
-        sleep 0.05
-    done
-    "${run[@]}" --node 1 -- "${far[@]}" "$address" >"$CHECK_LOG.apart" 2>&1 &&
-        fail "srd connects to ud"
-    exec 7>&-
-    wait $server
-    grep -E 'in common.* side has srd \(UCX_TLS=srd\), the peer has (tcp, ud|ud, tcp),' \
-        "$CHECK_LOG.apart" || fail "the peer's transports are not named:" \
-        "$(cat "$CHECK_LOG.server" "$CHECK_LOG.apart")"
-}
-
 # wheel_check PACKAGE VERSION: every byte of tag, active message and get.
 wheel_check() {
     local program=("$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@
@@ -144,7 +120,6 @@ wheel_check() {
         "$(bytes_checked "$CHECK_LOG")"
     threshold y
     threshold n
-    wheel_apart
 }
 
 wheels() {

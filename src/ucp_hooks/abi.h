@@ -28,14 +28,6 @@ typedef struct ucx_abi_field {
     size_t     offset;
 } ucx_abi_field_t;
 
-/* How each ucp_unpacked_address_t begins. */
-typedef struct ucx_abi_address {
-    uint64_t   uuid;
-    char       name[32];
-    unsigned   entry_count;
-    const char *entries;
-} ucx_abi_address_t;
-
 typedef struct ucx_abi {
     unsigned minor;
 
@@ -72,10 +64,6 @@ typedef struct ucx_abi {
 
     /* Offset in it of ep_connect_to_ep_v2, 0: there is none. */
     size_t       connect_to_ep_v2;
-
-    /* ucp_address_entry_t: its size, and where its tl_name_csum is. */
-    size_t       address_entry_size;
-    size_t       address_entry_sum;
 
     /* Interface flags that the minor wants of every network transport. */
     uint64_t     iface_flags;

@@ -439,23 +439,6 @@ typedef struct abi_md_ops {
 #endif
 } abi_md_ops_t;
 
-/* ---- ucp/wireup/address.h: one transport of one device of a peer ---- */
-
-enum {
-#if UCX_MINOR >= 22
-    ABI_ADDRESS_ENTRY_SIZE = 1672,
-#elif UCX_MINOR >= 18
-    ABI_ADDRESS_ENTRY_SIZE = 1664,
-#elif UCX_MINOR >= 16
-    ABI_ADDRESS_ENTRY_SIZE = 520,
-#elif UCX_MINOR >= 14
-    ABI_ADDRESS_ENTRY_SIZE = 528,
-#else
-    ABI_ADDRESS_ENTRY_SIZE = 232,
-#endif
-    ABI_ADDRESS_ENTRY_SUM  = ABI_ADDRESS_ENTRY_SIZE - 12 /* tl_name_csum */
-};
-
 /*
  * ---- sizes, measured on the releases' own binaries ----
  *

@@ -6,61 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include "abi.h"
+#include "calls.h"
 #include "global.h"
-
-/*
- * The transports in a peer's UCP address. UCP alone reads such an address; but
- * its line "no %s transport to %s: %s" (UCX from 1.13 on) has a name as second
- * argument that is a member of the address, as UCP has unpacked it. Behind the
- * name come the entries, one for each transport and device of the peer, each
- * with a checksum of the transport's name.
- */
-enum { APART_PEER_MAX = 128 }; /* UCP_MAX_RESOURCES */
-
-/* Nonzero if all @size bytes at @from of this process could be copied. */
-static int peer_address_copy(void *to, const void *from, size_t size)
-{
-    struct iovec local  = {to, size};
-    struct iovec remote = {(void*)from, size};
-
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
-           (ssize_t)size;
-}
-
-/*
- * The checksums (ucs_crc16_string) in the address whose name is at @name into
- * @sums, APART_PEER_MAX at most. Returns their number; 0: they cannot be read.
- * Memory is read by a system call: an address with another layout, of a UCX
- * that was modified, gives 0 or numbers of no transport, and never a fault.
- */
-static unsigned peer_address_sums(const ucx_host_t *host, const char *name,
-                                  uint16_t *sums)
-{
-    const ucx_abi_t *abi = host->calls->abi;
-    ucx_abi_address_t address;
-    const char *sum;
-    unsigned i;
-
-    if ((host->calls->crc16_string == NULL) ||
-        !peer_address_copy(&address,
-                           name - offsetof(ucx_abi_address_t, name),
-                           sizeof(address)) ||
-        (address.entry_count > APART_PEER_MAX)) {
-        return 0;
-    }
-    sum = address.entries + abi->address_entry_sum;
-    for (i = 0; i < address.entry_count; ++i) {
-        if (!peer_address_copy(&sums[i], sum, sizeof(*sums))) {
-            return 0;
-        }
-        sum += abi->address_entry_size;
-    }
-    return i;
-}
+#include "provider.h"
 
 #define APART_FORMAT "no %s transport to %s: %s" /* UCX's */
 #define APART_DASH   " - " /* between "tcp/eth0" and a reason */
@@ -71,11 +20,7 @@ enum {
     APART_NAMES_MAX = 128
 };
 
-/* UCX's transports to other hosts, beside those of this module. */
-static const char *const apart_far[] = {"tcp", "rc_verbs", "rc_mlx5", "dc_mlx5",
-                                        "ud_verbs", "ud_mlx5", "gga_mlx5"};
-
-/* Those within a host, which no peer on another one needs. */
+/* UCX's transports within a host, which no peer on another one needs. */
 static const char *const apart_local[] = {
     "self", "sysv", "posix", "cma", "knem", "xpmem", "cuda_copy", "cuda_ipc",
     "gdr_copy", "rocm_copy", "rocm_ipc", "ze_copy", "ze_ipc"
@@ -179,76 +124,6 @@ static unsigned apart_ours(const char *line, char *names)
     return count;
 }
 
-/* The transport to other hosts that has the checksum @sum, "" if it is one
- * within a host, or for GPUs' kernels alone, NULL if it is unknown. */
-static const char *apart_name_of(const ucx_host_t *host, uint16_t sum)
-{
-    unsigned i;
-
-    for (i = 0; i < ucx_provider.transport_count; ++i) {
-        const char *name = ucx_provider.transports[i]->name;
-
-        if (host->calls->crc16_string(name) == sum) {
-            return (i < ucx_provider.carrier_count) ? name : "";
-        }
-    }
-    for (i = 0; i < sizeof(apart_far) / sizeof(*apart_far); ++i) {
-        if (host->calls->crc16_string(apart_far[i]) == sum) {
-            return apart_far[i];
-        }
-    }
-    for (i = 0; i < sizeof(apart_local) / sizeof(*apart_local); ++i) {
-        if (host->calls->crc16_string(apart_local[i]) == sum) {
-            return "";
-        }
-    }
-    return NULL;
-}
-
-/* The peer's transports to other hosts, from its address, whose name is at
- * @peer: "tcp, ud", or a word for none, or for those that nobody here knows.
- * Nonzero if @ours has one of them. */
-static int apart_theirs(const ucx_host_t *host, const char *peer,
-                        const char *ours, char *names)
-{
-    uint16_t sums[APART_PEER_MAX];
-    unsigned count = peer_address_sums(host, peer, sums), i;
-    int known      = count > 0, share = 0;
-
-    names[0] = '\0';
-    for (i = 0; i < count; ++i) {
-        const char *name = apart_name_of(host, sums[i]);
-
-        if (name == NULL) {
-            known = 0;
-        } else if (name[0] != '\0') {
-            apart_add(names, name, strlen(name));
-            share |= apart_has(ours, name, strlen(name));
-        }
-    }
-    if (names[0] == '\0') {
-        snprintf(names, APART_NAMES_MAX, "%s",
-                 known ? "none to other hosts" : "others");
-    }
-    return share;
-}
-
-static void apart_say(const ucx_host_t *host, const char *peer,
-                      const char *ours)
-{
-    const char *tls = ucx_setting("TLS");
-    char theirs[APART_NAMES_MAX];
-    int share       = apart_theirs(host, peer, ours, theirs);
-
-    host_error(host, "no %s a peer: this side has %s (UCX_TLS=%.64s), the peer "
-               "has %s, and %s; start both sides with srdrun and the same "
-               "UCX_TLS%s", share ? "way to" : "transport in common with", ours,
-               (tls != NULL) ? tls : "all", theirs,
-               share ? "the devices of one cannot reach those of the other" :
-               "each connects only to its own kind",
-               share ? " and UCX_NET_DEVICES" : "");
-}
-
 /* A ucs_log_func_t. Nothing but UCX's one format is looked at. */
 static int apart_log(const char *file, unsigned line, const char *function,
                      ucs_log_level_t level, const void *component,
@@ -256,24 +131,24 @@ static int apart_log(const char *file, unsigned line, const char *function,
 {
     const ucx_host_t *host = apart_host;
     char text[APART_LINE_MAX], names[APART_NAMES_MAX];
-    const char *peer;
-    va_list args;
+    const char *tls;
     unsigned ours;
 
     (void)file, (void)line, (void)function, (void)component;
     if ((level != UCS_LOG_LEVEL_ERROR) || strcmp(format, APART_FORMAT)) {
         return APART_CONTINUE;
     }
-    va_copy(args, ap);
-    (void)va_arg(args, const char*);
-    peer = va_arg(args, const char*);
-    va_end(args);
     vsnprintf(text, sizeof(text), format, ap);
     ours = apart_ours(text, names);
     if (((ours > 0) || ((names[0] != '\0') && ucx_global_warns() &&
                         ucx_provider.device_is_present())) &&
         ucx_message_is_first()) {
-        apart_say(host, peer, names);
+        tls = ucx_setting("TLS");
+        host_error(host, "no way to a peer: this side has %s (UCX_TLS=%.64s), "
+                   "the peer has none of these, or on devices that these do "
+                   "not reach; start both sides with srdrun, the same UCX_TLS "
+                   "and the same UCX_NET_DEVICES", names,
+                   (tls != NULL) ? tls : "all");
     }
     return APART_CONTINUE;
 }

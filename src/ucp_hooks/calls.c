@@ -48,7 +48,6 @@ static const symbol_t calls_symbols[] = {
     CALL("ucs_config_parser_release_opts", config_release_opts, REQUIRED),
     CALL("ucs_topo_find_device_by_bus_id", topo_find, REQUIRED),
     CALL("ucs_topo_sys_device_set_name", topo_set_name, OPTIONAL),
-    CALL("ucs_crc16_string", crc16_string, OPTIONAL),
     CALL("ucs_malloc", mem_alloc, OPTIONAL),
     CALL("ucs_free", mem_free, OPTIONAL),
     CALL("ucs_vfs_obj_add_ro_file", vfs_add_file, OPTIONAL),

@@ -84,7 +84,6 @@ typedef struct ucx_calls {
     /* optional; the third argument came with 1.15 */
     ucs_status_t (*topo_set_name)(ucs_sys_device_t dev, const char *name,
                                   unsigned priority);
-    uint16_t (*crc16_string)(const char *s);           /* optional */
     void *(*mem_alloc)(size_t size, const char *name); /* optional: else libc */
     void (*mem_free)(void *ptr);                       /* optional: else libc */
     ucs_status_t (*vfs_add_file)(void *object, ucx_vfs_read_cb_t read,

@@ -254,15 +254,6 @@ static_assert(UCX_BASE_EP_ROOM >= sizeof(uct_base_ep_t));
 VALUE(sizeof(uct_iface_ops_t), 400);
 VALUE(sizeof(uct_iface_attr_t), 536);
 
-/* ---- a peer's address, as UCP unpacks it ---- */
-
-FIELD(ucx_abi_address_t, ucp_unpacked_address_t, name);
-FIELD_AS(ucx_abi_address_t, entry_count, ucp_unpacked_address_t, address_count);
-FIELD_AS(ucx_abi_address_t, entries, ucp_unpacked_address_t, address_list);
-VALUE(ABI_ADDRESS_ENTRY_SIZE, sizeof(ucp_address_entry_t));
-VALUE(ABI_ADDRESS_ENTRY_SUM, offsetof(ucp_address_entry_t, tl_name_csum));
-VALUE(sizeof(uint16_t), sizeof(ucp_address_entry_t::tl_name_csum));
-
 /* ---- looked-up objects and functions: calls.h against the prototypes ---- */
 
 VALUE(offsetof(ucs_global_opts_t, log_component), 0);
@@ -283,7 +274,6 @@ CALL(iface_progress_enable, uct_base_iface_progress_enable);
 CALL(iface_progress_disable, uct_base_iface_progress_disable);
 CALL(iface_handle_ep_err, uct_iface_handle_ep_err);
 CALL(class_cleanup_chain, ucs_class_call_cleanup_chain);
-CALL(crc16_string, ucs_crc16_string);
 CALL(topo_find, ucs_topo_find_device_by_bus_id);
 CALL(ucm_set_handler, ucm_set_event_handler);
 CALL(ucm_unset_handler, ucm_unset_event_handler);
