@@ -27,10 +27,10 @@ typedef struct flow_params {
                                    1 .. FLOW_WINDOW_MAX                       */
     uint16_t       init_window; /* packets sent before the first answer:
                                    1 .. FLOW_INIT_WINDOW_MAX                  */
-    uint32_t       rx_posted;   /* receive buffers that serve this core:
-                                   posted or held by its flows                */
-    uint32_t       rx_reserve;  /* of them kept for control and for the batch
-                                   between delivery and reposting             */
+    uint32_t       rx_posted;   /* receive buffers from which windows are
+                                   granted, posted or held                    */
+    uint32_t       rx_reserve;  /* of them never granted: for control packets,
+                                   and those between delivery and reposting   */
     uint16_t       ctl_slots;   /* control packets that the caller can have out
                                    at a time: at least 4 (turn.c)             */
     uint32_t       max_linger;  /* closed flows that are not gone yet; at the
@@ -41,8 +41,8 @@ typedef struct flow_params {
     flow_time_t    rnr_min;     /* first back-off after receiver-not-ready;
                                    UD: first time-out of what is unanswered, and
                                    what a time-out has beyond a round trip    */
-    flow_time_t    rnr_max;     /* it doubles up to this; FLOW_BACKOFF_MAX at
-                                   most                                       */
+    flow_time_t    rnr_max;     /* it doubles, but not over this:
+                                   FLOW_BACKOFF_MAX at most                   */
     uint16_t       first_window; /* UD: congestion window of a flow before
                                    anything is acknowledged:
                                    1 .. FLOW_WINDOW_MAX                       */
@@ -53,9 +53,11 @@ typedef struct flow_params {
     uint64_t       seed;        /* of the first token generations             */
     uint64_t       key[2];      /* of the indices' hash: random, so that no
                                    peer knows it (util/keyed_hash.h)          */
-    uint16_t       lap;         /* SRD: numbers from one line to the next that
-                                   a limit crosses only when no old one is out
-                                   (lap.c): a power of two, 2 .. FLOW_LAP     */
+    uint16_t       lap;         /* SRD: numbers from one line to the next: a
+                                   power of two, 2 .. FLOW_LAP. After a limit
+                                   has crossed one its peer gets no limit and
+                                   the pair sends nothing until the old ones
+                                   have arrived; only then the next (lap.c)   */
     flow_psn_t     first_psn;   /* of every flow; 0 by the protocol. Tests
                                    of the wrap set it alike in all cores      */
 } flow_params_t;
@@ -95,21 +97,23 @@ void flow_core_rx_posted(flow_core_t *core, uint32_t count);
 
 /*
  * Has the device received many more packets than the core was given, as many
- * as a good part of the receive queue? To be said before flow_timer_run where
- * that is due; a guess will do. While it is said at each tick, no flow is taken
- * for silent. Not said: it has not.
+ * as a good part of the receive queue (1), or not (0)? To be said before
+ * flow_timer_run where that is due, a guess will do; the last word stands until
+ * the next. While it is 1 at each tick no round of the hand begins, up to
+ * FLOW_HELD_TICKS: nobody is taken for silent whose packets lie there.
  */
 void flow_core_rx_backlog(flow_core_t *core, int more);
 
 typedef struct flow_counters {
     uint64_t drops[FLOW_DROP_LAST];
-    uint64_t delivered;     /* in order at once or from a hold                */
+    uint64_t delivered;     /* data packets by the slow way or from a hold; not
+                               those of flow_rx_short                         */
     uint64_t held;          /* packets that came early                        */
     uint64_t stalls;        /* a sender met its limit                         */
     uint64_t starved;       /* a receiving flow had to wait for buffers       */
     uint64_t limits_alone;  /* limit packets of their own                     */
     uint64_t ctl_sent;      /* control packets handed out, all kinds          */
-    uint64_t rnr;           /* receiver-not-ready seen                        */
+    uint64_t rnr;           /* sends to be repeated (FLOW_SEND_RNR)           */
     uint64_t acks_alone;    /* UD: acknowledgements in packets of their own   */
     uint64_t timeouts;      /* UD: packets sent again because nothing arrived */
     uint64_t fast_resends;  /* UD: packets sent again because later ones

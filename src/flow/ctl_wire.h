@@ -12,14 +12,14 @@
  *                  none  36 RMA (flow_rma_t)  37 flags  38 zero
  *   limit    32 B  1 flags  2 limit  24 zero
  *   who      24 B  1, 2 zero
- *   want     24 B  1 zero  2 the limit it is blocked at
+ *   want     24 B  UD; 1 zero  2 the limit it is blocked at
  *   reset    24 B  1 which (FLOW_RESET_BY_TX and so on)  2 zero
  *   ping     24 B  1, 2 zero; no effect, its completion tells
  *   ack      40 B  UD, in place of limit. 1 flags  2 limit  24 the sender's
  *                  clock, in 64 ns, 0 not told (32)  28 lowest number not
  *                  received  30 messages that it has delivered, of all flows,
- *                  and a sixteenth of those that others told to have from it
- *                  (16, wraps)  32 bit i: that number + 1 + i was received (64)
+ *                  and a sixteenth of its own that others acknowledged (16,
+ *                  wraps)  32 bit i: that number + 1 + i was received (64)
  *   parted   24 B  UD; 1, 2 zero: confirms goodbye and reset of direction 0
  *   goodbye        short or long header with FLOW_WIRE_CTL; PSN: the number
  *                  after the last packet

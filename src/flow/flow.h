@@ -18,6 +18,22 @@
  * for peers that answer), image.h (the state as bytes), look.h (what a flow
  * waits for, for another thread's eyes).
  *
+ * Words that are its own (those of the wire: docs/PROTOCOL.md):
+ *   flow        one direction between two endpoints
+ *   limit       the first number that a sender may not send yet
+ *   credits     numbers below the limit that were not consumed
+ *   active      a flow whose credits count in full (owed); others are calm
+ *   lent        credits of calm flows, of which there are more than buffers
+ *   starved     a receiving flow without credits, in the line for some
+ *   hand        visits receiving flows in turn, to find silent ones (hand.c)
+ *   recall      a lower limit for a silent sender; the higher one stays valid
+ *   look_low    the number consumed at which more is granted
+ *   pair        the flow in the other direction, whose headers carry the limit
+ *   line, lap   SRD: old limits arrive before the next line is crossed (lap.c)
+ *   introduced  its hello was seen
+ *   stranger    a flow whose data came before its hello
+ *   drain       UD: all senders to a receiver pause, and measure the way
+ *
  * Progress of a transport, in this order:
  *   flow_pool_grow_needed -> grow
  *   poll receives  -> flow_rx_accept, deliver, flow_rx_next
@@ -51,8 +67,8 @@ static inline int flow_is_due(const flow_core_t *core)
            (core->timer_next != FLOW_TIME_NEVER);
 }
 
-/* Nothing of that is due but the tick by which grant.c judges flows, and no
- * sender waits for credits: it may run somewhat later. */
+/* Nothing of that is due but the hand's tick, and no sender waits for credits:
+ * it may run somewhat later. */
 static inline int flow_is_lax(const flow_core_t *core)
 {
     return ((core->ctl_pending | core->event_pending) == 0) &&

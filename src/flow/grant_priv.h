@@ -9,16 +9,20 @@
 extern "C" {
 #endif
 
-/* The flow is in use, and consumed up to look_low: more credits, now or in its
- * turn. */
+/* The flow consumed up to look_low: gives it more credits, now or in its turn,
+ * and sets look_low anew. */
 void flow_grant_flow_used(flow_core_t *core, flow_rx_t *rx);
-/* tx is about to send, perhaps after a silence: its headers shall not carry an
- * old limit. */
+/* tx is about to send, perhaps after a silence: raises the limit that its
+ * headers carry where that is due. */
 void flow_grant_pair_sends(flow_core_t *core, const flow_tx_t *tx);
-/* A flow was introduced; it ends. */
+/* The flow's hello was seen; the flow ends. The packets that it may send before
+ * an answer are counted only where there is room for two windows: elsewhere new
+ * flows may have more on their way than there are buffers. */
 void flow_grant_flow_open(flow_core_t *core, flow_rx_t *rx);
 void flow_grant_flow_close(flow_core_t *core, flow_rx_t *rx);
-/* Choose look_low: where flow_grant_flow_used is called next. */
+/* Sets look_low, where flow_grant_flow_used is called next: when half of its
+ * credits are left, or three quarters if a pair carries its limits; of a calm
+ * flow FLOW_CALM_LOW, or half. Never behind the limit that its sender knows. */
 void flow_grant_next_look(flow_rx_t *rx);
 /* UD: the sender says that it sent all before this limit and is blocked. */
 void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit);

@@ -14,8 +14,8 @@
  * many control packets.
  *
  * Nothing can be said of a flow whose packets may lie in the receive queue.
- * Hence there are no visits while the caller says at each tick that it has not
- * come to the end of that queue, up to FLOW_HELD_TICKS. Without this rule an
+ * Hence no round begins while the caller says at each tick that it has not come
+ * to the end of that queue, up to FLOW_HELD_TICKS. Without this rule an
  * incast takes its senders for silent, and grants their credits a second time.
  *
  * The hand stops when for FLOW_QUIET_ROUNDS nothing moved, as all that may be

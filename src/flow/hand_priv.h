@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* A tick of the timer, FLOW_TICK_LEVEL. 0: no more of them are needed for now,
- * as nothing moves and nobody lacks credits. */
+/* A tick of the timer: visits flows if their time has come, and serves those
+ * without credits. 1: to be called again a tick later. 0: not until
+ * flow_timer_tick, as there is enough for all, or nothing moves. */
 int flow_hand_tick(flow_core_t *core);
 /* Does the flow wait neither for credits nor for its last packets? Then
  * flow_grant_recall is allowed. */

@@ -21,8 +21,9 @@ int flow_lap_cross(flow_core_t *core, const flow_rx_t *rx, flow_psn_t next);
 
 /*
  * May the limit of this flow's sender grow up to number next? 1: the caller
- * raises it now. 0: not before packets that carry old limits arrived; ask again
- * later, nothing tells when.
+ * raises it now; where that crosses a line, what carries older limits has to
+ * arrive before more is sent to that peer. 0: they have not arrived since the
+ * last line; ask again later, nothing tells when.
  */
 static inline int flow_lap_may_raise(flow_core_t *core, const flow_rx_t *rx,
                                      flow_psn_t next)

@@ -12,34 +12,38 @@ enum flow_limits {
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
     FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
     FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
-    FLOW_CALM_WINDOW      = 7 * FLOW_WINDOW_MAX / 16, /* of a flow that sends a
-                                   little, ...                                */
-    FLOW_CALM_EARNED      = 3 * FLOW_CALM_WINDOW / 2, /* ... and of one that
-                                   keeps doing so; it gets more when it has   */
-    FLOW_CALM_LOW         = FLOW_WINDOW_MAX / 16, /* ... so many left, and uses
-                                   so many more than that between two visits
-                                   of the hand if it is calm no more          */
+    FLOW_CALM_WINDOW      = 7 * FLOW_WINDOW_MAX / 16, /* credits that a calm
+                                   flow holds at most; fewer where that is more
+                                   than an eighth of the buffers (grant.c)    */
+    FLOW_CALM_EARNED      = 3 * FLOW_CALM_WINDOW / 2, /* the same of one that
+                                   keeps sending (FLOW_RXF_EARNED)            */
+    FLOW_CALM_LOW         = FLOW_WINDOW_MAX / 16, /* credits that are left to a
+                                   calm flow when it gets more. One that uses
+                                   FLOW_CALM_WINDOW and these between two visits
+                                   of the hand is active                      */
     FLOW_SCARCE_WINDOW    = 3 * FLOW_WINDOW_MAX / 4, /* when senders have less,
                                    more receive buffers are asked for         */
-    FLOW_TICK_LEVEL       = 0,  /* the hand has a tick each rnr_min, ...      */
-    FLOW_TICK_UD          = 32, /* on UD so many in it                        */
-    FLOW_HAND_TICKS       = 8,  /* ... makes visits at each 8th of them, ...  */
-    FLOW_HELD_TICKS       = 64, /* ... but later while packets may lie in the
-                                   receive queue, ...                         */
-    FLOW_BACKLOG_TICKS    = 4,  /* ... which it was not empty at so many      */
-    FLOW_LENT_TICKS       = 8,  /* credits of calm flows count for so many,
-                                   while it is not                            */
-    FLOW_HAND_LOOKS_MIN   = 512, /* flows visited at a tick: half of all, but
-                                   not less than this ...                     */
-    FLOW_HAND_LOOKS_MAX   = 10240, /* ... nor more                            */
+    FLOW_TICK_LEVEL       = 0,  /* back-off level that is a tick of the hand:
+                                   rnr_min                                    */
+    FLOW_TICK_UD          = 32, /* ticks in each rnr_min on UD                */
+    FLOW_HAND_TICKS       = 8,  /* ticks from one visit of flows to the next  */
+    FLOW_HELD_TICKS       = 64, /* ticks that a backlog puts off a round of
+                                   visits, at most                            */
+    FLOW_BACKLOG_TICKS    = 4,  /* ticks in a row with a backlog (core.h) from
+                                   which it counts                            */
+    FLOW_LENT_TICKS       = 8,  /* ticks after which core->lent is 0 again,
+                                   backlog or not                             */
+    FLOW_HAND_LOOKS_MIN   = 512, /* flows visited at a tick are half of all, and
+                                   at least so many                           */
+    FLOW_HAND_LOOKS_MAX   = 10240, /* the same, at most                       */
     FLOW_RECALL_ROUNDS    = 2,  /* of the hand in which a flow is silent before
                                    its credits are recalled                   */
     FLOW_RECALL_EVERY     = 128,/* packets of a calm flow from one recall to
                                    the next: a power of two                   */
     FLOW_QUIET_ROUNDS     = 5,  /* without a packet, after which the hand stops:
                                    more than two times FLOW_RECALL_ROUNDS     */
-    FLOW_LAP              = 8192, /* SRD: numbers between two lines that a
-                                   limit crosses only without old ones out    */
+    FLOW_LAP              = 8192, /* SRD: numbers from one line to the next; a
+                                   limit crosses one at a time (lap.c)        */
     FLOW_AM_ID_MAX        = 32, /* active message ids on the wire: 5 bits     */
     FLOW_INDEX_BITS       = 17, /* flows per interface and direction          */
     FLOW_GEN_BITS         = 7,  /* generations of one receiver index          */

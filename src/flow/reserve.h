@@ -37,20 +37,21 @@ typedef struct flow_share flow_share_t;
 
 struct flow_share {
     flow_share_t *next, *prev; /* of those that hold any                      */
-    uint32_t      given;       /* back, ever                                  */
-    uint32_t      seen;        /* of them when it was looked at last          */
-    uint16_t      held;
+    uint32_t      given;       /* slots that it gave back, ever               */
+    uint32_t      seen;        /* given when it was looked at last            */
+    uint16_t      held;        /* slots that it has                           */
     uint32_t      look;        /* number of the look before something came back
                                   last: then it need not begin with one again */
-    uint16_t      most;        /* that it may hold                            */
-    uint8_t       trial;       /* it holds its first                          */
-    uint8_t       stuck;       /* nothing came back between two looks         */
+    uint16_t      most;        /* slots that it may have                      */
+    uint8_t       trial;       /* 1: it has its first                         */
+    uint8_t       stuck;       /* 1: nothing came back between two looks, which
+                                  are FLOW_RESERVE_STUCK apart                */
 };
 
 typedef struct flow_reserve {
     flow_share_t *holders;
-    flow_time_t   looked;      /* at the holders                              */
-    uint32_t      looks;       /* ever, 1 ..                                  */
+    flow_time_t   looked;      /* when the holders were looked at last        */
+    uint32_t      looks;       /* how often they were, 1 ..                   */
     uint16_t      size;        /* slots                                       */
     uint16_t      held;        /* of them taken                               */
     uint16_t      trials;      /* of them on trial                            */

@@ -13,10 +13,10 @@
  *          (or several at a time by flow_rx_run)
  *
  * A held packet may wait long for the one before it, and that one needs a
- * buffer. When few buffers are posted (rx_reserve or less), the caller
- * copies a packet to be held elsewhere and reposts: else all buffers may be
- * held, and the packet that would free them is refused for ever (a simulation
- * found it).
+ * buffer. When few buffers are posted (rx_reserve or less) and there are no
+ * others, the caller copies a packet to be held elsewhere and reposts: else all
+ * buffers may be held, and the packet that would free them is refused for ever
+ * (a simulation found it).
  *
  * A packet counts as consumed when accept or next hands it out, so the reserve
  * (flow_params_t) must cover the packets between delivery and reposting.
@@ -72,8 +72,8 @@ static inline int flow_rx_fits(const flow_rx_t *rx, uint64_t word,
     return ((word & FLOW_WIRE_EXPECT_MASK) == rx->expect) && (src == rx->src);
 }
 
-/* Out of line part of flow_rx_take: the flow consumed up to look_low; it ends,
- * or may send more. */
+/* Out of line part of flow_rx_take: the flow consumed up to look_low. Ends it
+ * if that was its last packet, else grants its sender more. */
 void flow_rx_consumed(flow_core_t *core, flow_rx_t *rx);
 
 /* Takes the number of a packet that fits. */

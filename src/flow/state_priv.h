@@ -92,10 +92,12 @@ struct flow_rx {
     flow_src_t src;        /* its sender                                      */
     flow_psn_t limit;      /* what is accepted: packets before this number    */
     /* low bits of numbers that are at most a window away from a whole one:   */
-    uint8_t    look_low;   /* of the consumed number at which grant.c looks   */
+    uint8_t    look_low;   /* of the consumed number at which more is granted;
+                              set by flow_grant_next_look                     */
     union {
-        uint8_t raised_low; /* CARRIED: of the pair's number when the limit
-                               was last raised                                */
+        uint8_t raised_low; /* CARRIED: of the pair's next number when the
+                               limit was raised last: still that, no header has
+                               told the limit                                 */
         uint8_t final_low;  /* FINAL: of the goodbye's number                 */
     };
     uint64_t   ring       : FLOW_INDEX_BITS; /* of held packets               */
@@ -110,15 +112,16 @@ struct flow_rx {
     uint64_t   state      : 3; /* flow_rx_state_t                             */
     uint64_t   ctl        : 7; /* control packets due                         */
     uint64_t   lists      : 2; /* enum flow_lists: on which it is             */
-    uint64_t   used       : 1; /* active: it was given or due something since
-                                  the hand came by; calm: since it was silent */
+    uint64_t   used       : 1; /* it came to look_low, or was given credits,
+                                  since the hand's last visit (active), or since
+                                  it was silent or recalled (calm)            */
     uint32_t   ep;         /* number of the sending endpoint                  */
-    uint32_t   counted_low    : 8; /* of the consumed number up to which
-                                      core->owed is right; calm: at the hand's
-                                      last visit                              */
-    uint32_t   advertised_low : FLOW_ADVERTISED_BITS; /* of the limit that is
-                              surely on its way; RECALLED: of what may be used
-                              of it                                           */
+    uint32_t   counted_low    : 8; /* of the consumed number: active, up to
+                                      which core->owed was lowered; calm, at the
+                                      hand's last visit                       */
+    uint32_t   advertised_low : FLOW_ADVERTISED_BITS; /* of the limit that was
+                              put into a packet last, or that the sender's show
+                              it to know; RECALLED: of the lower one          */
     uint32_t   hash_next  : FLOW_INDEX_BITS;
 };
 
@@ -132,17 +135,20 @@ enum flow_rx_flags {
     FLOW_RXF_CARRIED = 1u << 1, /* the pair's headers carry our limit         */
     FLOW_RXF_FINAL   = 1u << 2, /* goodbye seen, earlier packets missing      */
     FLOW_RXF_GRANTED = 1u << 3, /* grant.c knows it                           */
-    FLOW_RXF_ACTIVE  = 1u << 4, /* its credits are counted, else it is calm   */
+    FLOW_RXF_ACTIVE  = 1u << 4, /* its credits are in core->owed; without this
+                                   it is calm. (FLOW_RX_ACTIVE is a state: its
+                                   hello was seen.)                           */
     FLOW_RXF_RECALLED = 1u << 5, /* the sender shall use less than its limit  */
     /* two meanings, by the state: */
     FLOW_RXF_OVERRUN = 1u << 6, /* STRANGER, SRD: it lost what was beyond its
                                    window: it fails when it says hello        */
-    FLOW_RXF_EARNED  = 1u << 6, /* ACTIVE: used so much that a recall is worth
-                                   its cost                                   */
+    FLOW_RXF_EARNED  = 1u << 6, /* state ACTIVE: it used so much that it may
+                                   have FLOW_CALM_EARNED, and that one recall
+                                   is worth its cost                          */
     FLOW_RXF_UNLISTED = 1u << 7, /* PARTED: off the list of its peer, by a
                                    reference                                  */
-    FLOW_RXF_MOVED   = 1u << 7, /* ACTIVE: calm, consumed something since the
-                                   last round of the hand that recalls        */
+    FLOW_RXF_MOVED   = 1u << 7, /* state ACTIVE, calm: consumed something since
+                                   the last round of the hand that recalls    */
     FLOW_RXF_END
 };
 
@@ -261,7 +267,7 @@ typedef struct flow_path {
     uint32_t   round;   /* when this round trip began ...                     */
     uint32_t   round_sum, round_count; /* ... and what was seen in it         */
     uint32_t   cut;     /* when the window was halved last                    */
-    uint32_t   ahead;   /* the receiver's clock is so far ahead of ours ...   */
+    uint32_t   ahead;   /* the receiver's clock less ours, if `told`          */
     uint32_t   pressed; /* when the whole window was in use last              */
     uint32_t   behind;  /* what was sent behind a drain arrived last          */
     uint32_t   hello;   /* when the hello was sent; 0: several were           */
@@ -273,10 +279,11 @@ typedef struct flow_path {
     uint32_t   newest;  /* when the newest of those that arrived was sent ... */
     flow_psn_t newest_psn; /* ... and which it is                             */
     uint16_t   bad;     /* part of the packets that is lost, in 1/2^16        */
-    uint16_t   calm;    /* acknowledged since a queue overflowed              */
+    uint16_t   calm;    /* packets acknowledged since a queue overflowed, up to
+                           a bound                                            */
     uint8_t    tries;   /* time-outs since something was acknowledged         */
     uint8_t    start;   /* slow start                                         */
-    uint8_t    told;    /* ... it told that                                   */
+    uint8_t    told;    /* an acknowledgement has told the receiver's clock   */
     uint8_t    duplex;  /* our host has other traffic                         */
     uint8_t    trust;   /* in base as the way's own: FLOW_DRAIN_TRUST         */
     uint8_t    rounds;  /* since a queue overflowed, up to a bound            */
@@ -287,9 +294,10 @@ typedef struct flow_path {
     uint16_t   kept_calm;
     uint16_t   suspects; /* such packets that did not arrive late             */
     uint16_t   heard;    /* messages the receiver has delivered of all flows  */
-    flow_psn_t in_order; /* ... and the next that it wants of this one        */
-    uint16_t   local;    /* the same of our own host, and ...                 */
-    uint16_t   all, own; /* ... of both and of this flow, since a while       */
+    flow_psn_t in_order; /* the next that it wants of this one                */
+    uint16_t   local;    /* messages our host has delivered of all flows      */
+    uint16_t   all, own; /* messages of all flows of both hosts, and of this
+                            one, halved from time to time                     */
 } flow_path_t;
 
 /* UD: the operations of a sending flow that are not acknowledged (resend.c),
@@ -381,11 +389,12 @@ struct flow_core {
     uint32_t      gone;          /* FLOW_TX_GONE and FLOW_RX_GONE             */
     flow_fifo_t   event_tx, event_peer, event_ring;
     flow_fifo_t   starved;       /* receiving flows without credits           */
-    int64_t       owed;          /* credits of active flows                   */
-    uint32_t      granted;       /* receiving flows that may send             */
-    uint32_t      active;        /* of them those whose credits count         */
-    int64_t       lent;          /* credits that calm flows were given since the
-                                    receive queue was empty                   */
+    int64_t       owed;          /* credits of active flows that are out, or
+                                    were consumed of late                     */
+    uint32_t      granted;       /* receiving flows with FLOW_RXF_GRANTED     */
+    uint32_t      active;        /* of them those with FLOW_RXF_ACTIVE        */
+    int64_t       lent;          /* credits that calm flows were given since a
+                                    tick without backlog, or FLOW_LENT_TICKS  */
     uint32_t      hand;          /* flow that hand.c visited last, 0: none in
                                     this round                                */
     uint32_t      round;         /* of the hand                               */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time: back-off after receiver-not-ready; the tick of grant.c; on UD time-outs
+ * Time: back-off after receiver-not-ready; the tick of hand.c; on UD time-outs
  * and how long closed receiving flows stay.
  *
  * A heap or a wheel would need a time per waiting object. Delays here are only

@@ -57,7 +57,7 @@ struct flow_op {
  * Open a flow to peer. The hello goes out by flow_ctl_next; data may be sent at
  * once. FLOW_NO_MEMORY: grow and repeat. FLOW_LINGERING: too many closed ones
  * are not gone yet. FLOW_NO_RESOURCE: too many flows, or the peer is known dead
- * (peer->incarnation died).
+ * (that incarnation of it ended).
  */
 flow_status_t flow_tx_open(flow_core_t *core, const flow_addr_t *peer,
                            void *cookie, flow_tx_t **tx_p);
@@ -89,7 +89,8 @@ static inline int flow_tx_ready(flow_core_t *core, flow_tx_t *tx)
     return flow_tx_is_open(tx) || flow_tx_ready_slow(core, tx);
 }
 
-/* Nonzero: FLOW_EVENT_TX_READY is owed. */
+/* Nonzero: flow_tx_ready found the window shut, and FLOW_EVENT_TX_READY is
+ * still to come. */
 int flow_tx_is_stopped(const flow_tx_t *tx);
 
 /* The peer of a flow, to give it an address handle at once. */
@@ -275,7 +276,8 @@ static inline unsigned flow_tx_paused(const flow_tx_t *tx)
     return tx->paused;
 }
 
-/* The number that may not be sent, as its receiver said. */
+/* The receiver's limit: the first number that may not be sent. Before its first
+ * answer: init_window from the first. */
 static inline flow_psn_t flow_tx_last_limit(const flow_tx_t *tx)
 {
     return tx->limit;

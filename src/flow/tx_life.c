@@ -113,11 +113,11 @@ static void flow_tx_not_live(flow_core_t *core, const flow_tx_t *tx)
     }
 }
 
-/* A flow failed as a broken connection does: so does its pair (SRD). */
 /*
- * Later messages of the peer would name an endpoint that is no more: UCP looks
- * it up by its address where it does not expect failures. On UD the peer would
- * take its repeats for another flow's, and finds nobody in the end.
+ * A flow failed as a broken connection does: so does its pair (SRD). Later
+ * messages of the peer would name an endpoint that is no more: UCP looks it up
+ * by its address where it does not expect failures. On UD the peer would take
+ * its repeats for another flow's, and finds nobody in the end.
  */
 static void flow_tx_pair_break(flow_core_t *core, const flow_tx_t *tx)
 {

@@ -72,7 +72,9 @@ static inline uint16_t flow_src_qpn(flow_src_t src)
  * from the status of the completion (srd_status.c, ud_iface.c). */
 typedef enum flow_send_status {
     FLOW_SEND_OK,
-    FLOW_SEND_RNR,  /* certainly not delivered, send again                    */
+    FLOW_SEND_RNR,  /* certainly not delivered, send again after a back-off: the
+                       peer had no receive posted, or one of the two no address
+                       handle                                                 */
     FLOW_SEND_LOST, /* no answer came. It may have arrived, and
                        the peer may live: the network may have been cut       */
     FLOW_SEND_DEAD, /* its queue pair is gone, and so the peer                */

@@ -55,9 +55,9 @@ void ucx_message_lost_caller(void);
  * UCX compares names before it asks any transport, and says "Destination is
  * unreachable" or "not available". A log handler of ours sees that line, and
  * says before it, once in a process, which transports this side has and what
- * both need. (Rejected: the peer's, too, which UCP's unpacked address alone has,
- * in another layout each few minors.) This watches the lines of this UCX from
- * now on; harmless where it has no log handlers.
+ * both need. (Rejected: the peer's, too, which UCP's unpacked address alone
+ * has, in another layout each few minors.) This watches the lines of this UCX
+ * from now on; harmless where it has no log handlers.
  */
 void apart_attach(const ucx_host_t *host);
 

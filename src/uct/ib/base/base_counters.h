@@ -12,7 +12,8 @@ typedef enum base_counter {
     BASE_COUNTER_EARLY,        /* of them held until their turn */
     BASE_COUNTER_DROPPED,      /* packets, for any reason (flow/drop.h) */
     BASE_COUNTER_STALLS,       /* sends that met a full window */
-    BASE_COUNTER_NOT_READY,    /* sends posted again: no receive was posted */
+    BASE_COUNTER_NOT_READY,    /* sends posted again (FLOW_SEND_RNR): no receive
+                                  was posted, or there was no address handle */
     BASE_COUNTER_RESENT,       /* since not acknowledged in time, or a gap */
     BASE_COUNTER_GRANTED,      /* to all peers, not consumed yet */
     BASE_COUNTER_POSTED,       /* receives, now */

@@ -177,8 +177,8 @@ void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc)
 }
 
 /* One packet, and for nearly all no call but that of the message's handler.
- * may_hold is 0 when so few buffers are posted that an early packet may not
- * keep its own. The caller counted it as received. */
+ * may_hold is 0 when so few buffers are posted that an early packet may have to
+ * leave its own (base_rxq_is_scarce). The caller counted it as received. */
 static inline __attribute__((always_inline)) void
 base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
             uint32_t length, flow_src_t src, int may_hold, base_rx_way_t way)
@@ -398,7 +398,7 @@ base_rx_drain(base_iface_t *iface, uint32_t token)
 
 /* --------------------------------------- waiting: for memory, for a turn */
 
-/* No memory for the records of a new flow: the packet waits in its buffer. */
+/* No memory for a flow's records: the packet waits in its buffer. */
 static __attribute__((noinline)) void
 base_rx_wait(base_iface_t *iface, base_rxbuf_t *rxbuf, flow_src_t src)
 {

@@ -5,8 +5,9 @@
 #include "base_types.h"
 
 #define BASE_POLL_BATCH 16 /* completions taken by one poll */
-#define BASE_TX_BATCHES 32 /* of completions, taken where sends wait for them */
-#define BASE_RX_BATCHES 16 /* that are taken to find the receive queue's end */
+#define BASE_TX_BATCHES 32 /* polls in a progress of the send queue where sends
+                              wait for completions (BASE_TODO_DRAIN) */
+#define BASE_RX_BATCHES 16 /* polls to find the receive queue's end, at most */
 
 /* One received message. */
 void base_rx_completion(base_iface_t *iface, const efa_wc_t *wc);
@@ -36,7 +37,7 @@ static inline int base_rx_has_room(const base_iface_t *iface)
 /* Delivers the packets of those flows. Returns of how many. */
 unsigned base_rx_take_later(base_iface_t *iface);
 
-/* The interface closes: frees it. */
+/* The interface closes: frees the packets of those flows, undelivered. */
 void base_rx_drop_later(base_iface_t *iface);
 
 /* Packets wait for memory: tries again. Returns how many were taken up. */

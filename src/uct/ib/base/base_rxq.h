@@ -142,11 +142,13 @@ struct base_rxq {
     unsigned            written; /* in its queue, without a doorbell yet: by
                                     the direct path, and in no list */
     uint32_t            ever;   /* were posted; may wrap */
-    unsigned            held;   /* the protocol core has */
-    unsigned            target; /* for posted + held */
-    unsigned            base;   /* of target: windows are granted from these */
-    unsigned            floor;  /* for posted */
-    unsigned            max;    /* for total */
+    unsigned            held;   /* the protocol core has, or packets that wait
+                                   for memory (base_rx_wait) */
+    unsigned            target; /* posted + held are filled up to it */
+    unsigned            base;   /* of target: windows are granted from these,
+                                   the core's rx_posted */
+    unsigned            floor;  /* posted is filled up to it, held or not */
+    unsigned            max;    /* total grows up to it */
     unsigned            least;  /* that posted ever was before refilling */
     base_rxq_layout_t   layout;
     unsigned            fit; /* multiples of it are how far off a payload may

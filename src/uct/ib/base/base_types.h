@@ -127,10 +127,11 @@ typedef struct base_dispatch {
     flow_psn_t psn;      /* the endpoint's when it began */
     unsigned   idle;     /* progress calls in vain while requests waited */
     uint8_t    cut;      /* the last round ended while more could go on, or
-                            since then an endpoint can */
-    uint8_t    parted;   /* the next dispatch goes on with the round */
-    uint8_t    lacked;   /* an operation was refused */
-    uint8_t    refused;  /* a message of this endpoint, by its flow */
+                            since then an endpoint can: the next one does */
+    uint8_t    parted;   /* that one goes on behind the endpoints that had
+                            their turn */
+    uint8_t    lacked;   /* this request found no free operation */
+    uint8_t    refused;  /* its message found the flow's window shut */
     base_ep_t *stuck;    /* first of this round that could not go on, or NULL */
     base_ep_t *turn;     /* first that was passed by since there was none: it
                             gets the next one that is not of the reserve */
