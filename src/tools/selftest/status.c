@@ -15,6 +15,7 @@ enum {
     STATUS_UNKNOWN = EFA_STATUS_REMOTE_REFUSED,
     STATUS_KEY     = EFA_STATUS_REMOTE_ACCESS,
     STATUS_TRIES   = 6,
+    STATUS_SAMPLES = 8,
     STATUS_BYTES   = 4096 /* of an RDMA */
 };
 
@@ -112,20 +113,26 @@ static void status_not_ready(st_t *st, st_result_t *result)
     st_result_decide(result, wrong == 0, "%s", text);
 }
 
+/* The least of some, as this host may be busy with other things. */
 static void status_interval(st_t *st, st_result_t *result)
 {
-    double none, all, between;
+    double none, all, between, least = STATUS_WAIT_S;
+    unsigned n;
     int status;
     char time[32];
 
-    none = status_rnr_time(st, result, 0, &status);
-    all  = (none < 0) ? -1 : status_rnr_time(st, result, STATUS_TRIES, &status);
-    if (all < 0) {
-        return;
+    for (n = 0; (n < STATUS_SAMPLES) && (least > STATUS_RETRY_S); ++n) {
+        none = status_rnr_time(st, result, 0, &status);
+        all  = (none < 0) ? -1 :
+                            status_rnr_time(st, result, STATUS_TRIES, &status);
+        if (all < 0) {
+            return;
+        }
+        between = (all > none) ? (all - none) / STATUS_TRIES : 0;
+        least   = (between < least) ? between : least;
     }
-    between = (all > none) ? (all - none) / STATUS_TRIES : 0;
-    st_result_decide(result, between <= STATUS_RETRY_S, "%s between two tries",
-                     st_text_time(between, time));
+    st_result_decide(result, least <= STATUS_RETRY_S, "%s between two tries",
+                     st_text_time(least, time));
 }
 
 /* A receive that comes after 100 ms: does the message wait for it? */

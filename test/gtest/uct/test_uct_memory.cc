@@ -496,6 +496,7 @@ TEST_F(UctMemory, dmabuf__is_imported_and_not_exported)
  * addresses are nobody's to touch, so only the dma-buf can have moved bytes. */
 TEST_F(UctMemory, dmabuf__is_read_and_read_into)
 {
+    SRD_ONLY("no reads");
     auto reg_v2 = reinterpret_cast<ucs_status_t (*)(
             uct_md_h, void *, size_t, const RegParams *, uct_mem_h *)>(
             dlsym(RTLD_DEFAULT, "uct_md_mem_reg_v2"));

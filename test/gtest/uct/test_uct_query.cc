@@ -18,6 +18,9 @@ extern "C" {
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
                                  const abi_mem_dereg_params_t *params);
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh,
+#if UCX_MINOR >= 16
+                                 void *address, size_t length,
+#endif
                                  const abi_mkey_pack_params_t *params,
                                  void *rkey_buffer);
 ucs_status_t uct_iface_estimate_perf(uct_iface_h iface, abi_perf_attr_t *attr);
@@ -109,7 +112,8 @@ TEST_F(UctQuery, domain__attributes)
     memset(&attr, 0xee, sizeof(attr));
     ASSERT_EQ(UCS_OK, uct_md_query(a->md(), &attr));
     EXPECT_EQ(UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_NEED_RKEY |
-              UCT_MD_FLAG_ADVISE | ABI_MD_FLAG_INVALIDATE, attr.cap.flags);
+              UCT_MD_FLAG_ADVISE | ABI_MD_FLAG_INVALIDATE,
+              attr.cap.flags & ~uint64_t(ABI_MD_FLAG_REG_DMABUF));
     EXPECT_LE(1ul << 30, attr.cap.max_reg);
     EXPECT_EQ(0u, attr.cap.max_alloc);
     EXPECT_EQ(UCS_BIT(UCS_MEMORY_TYPE_HOST), attr.cap.reg_mem_types);
@@ -134,8 +138,11 @@ TEST_F(UctQuery, domain__keys_and_their_end)
     EXPECT_EQ(0x55, key[sizeof(efa_rkey_wire_t)]);
     abi_mkey_pack_params_t invalidates = {ABI_MKEY_PACK_FIELD_FLAGS,
                                           ABI_MKEY_PACK_INVALIDATE};
-    ASSERT_EQ(UCS_OK, uct_md_mkey_pack_v2(a->md(), params.memh, &invalidates,
-                                          other));
+    ASSERT_EQ(UCS_OK, uct_md_mkey_pack_v2(a->md(), params.memh,
+#if UCX_MINOR >= 16
+                                          bytes.data(), bytes.size(),
+#endif
+                                          &invalidates, other));
 
     params.field_mask = ABI_MEM_DEREG_FIELD_MEMH | ABI_MEM_DEREG_FIELD_FLAGS;
     params.flags      = ABI_MEM_DEREG_INVALIDATE;
