@@ -340,6 +340,7 @@ suite_of() {
 
 # shellcheck source=contrib/ci/cache.sh
 . "$top/contrib/ci/cache.sh"
+umask 022 # a system has users beside root
 cache_top=${SRD_CHROOT_CACHE:-$srd_cache/chroot}
 arguments=("$@")
 kind=full action=run rebuild=no arch=

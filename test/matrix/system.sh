@@ -5,11 +5,15 @@
 
 CHROOT=$TEST_DIR/../contrib/ci/chroot.sh
 
-# system_made RELEASE: makes it where it is not yet; prints what it has.
+# system_made RELEASE: makes it where it is not yet; prints what it has. Its users, too, reach
+# what is in it, and this tree, whatever the umask of who called.
 system_made() {
     "$CHROOT" "$1" || exit
     "$CHROOT" "$1" -- dpkg-query -W libucx0 libibverbs1 libfabric1 \
-        openmpi-bin perftest
+        openmpi-bin perftest || exit
+    (umask 077 && "$CHROOT" "$1" -- setpriv --reuid 65534 --clear-groups \
+        cat /etc/hosts "$TEST_DIR/../README.md") >"$CHECK_LOG.users" 2>&1 ||
+        fail "a user there: $(tail -n 2 "$CHECK_LOG.users")"
 }
 
 # in_system RELEASE SUITE FUNCTION [ARG...]: a function of suite SUITE, as one
