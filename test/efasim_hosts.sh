@@ -276,6 +276,8 @@ planted_cache() {
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
             fail "$kind: $out"
     done
+    ! unshare -U true 2>/dev/null || # where his number is root's
+        ! XDG_CACHE_HOME=$USER_HOME/home unshare -U "$source" 0.0.1 || fail "home: unshare -U"
     XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
     SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
     ! SUDO_UID=4242 SUDO_GID=4242 XDG_CACHE_HOME=$USER_HOME/group "$source" 0.0.1 ||
@@ -345,32 +347,57 @@ planted_outputs() {
     done
 }
 
+# unseen FILE COMMAND...: by no program that COMMAND starts is FILE written to, which is
+# another's link, or in a folder where another may write.
+unseen() {
+    local file=$USER_HOME/$1 own=$USER_HOME/own
+    shift
+    "$@" "$USER_HOME/bin/efasim" run --stat="$file" -- true 2>&1 |
+        grep -F "$file: a link, a pipe, or another" || fail "$*: $file: no line"
+    [ "$(<"$own/file")" = precious ] || fail "$*: $file: it was led"
+    [ "$file" != "$USER_HOME/up/file" ] || "$@" python3 -B "$USER_HOME/bin/efa_top_prom.py" \
+        "$own/json" "${file%/*}/prom"
+    [ ! -e "$own/prom" ] || fail "$*: efa_top_prom.py was led"
+}
+
 # A file of a user's stays as it is, to which another name leads in a folder of root's
 # where his group may write, or in his own where a list lets others; or the link of
-# somebody who in a user namespace looks like root, where standard output has its name as
-# ever.
+# somebody who in a user namespace looks like root, or like the user himself, where
+# standard output has its name as ever.
 planted_unseen() {
-    local own file inside names=(group/hardlink)
+    local own inside
     user_home
     unset EFASIM_STAT # root's
-    own=$USER_HOME/own inside=("${AS_USER[@]}")
+    own=$USER_HOME/own
     mkdir "$own" "$USER_HOME/group" && chown 4242 "$own" && chown 0:4242 "$USER_HOME/group" &&
         chmod 2775 "$USER_HOME/group" || fail "mkdir: status $?"
-    "${AS_USER[@]}" sh -c 'echo precious >"$0/file" && mkdir "$0/list" && \
-        ln "$0/file" "$0/list/hardlink" && ln "$0/file" "$1/hardlink"' "$own" \
-        "$USER_HOME/group" || fail "mkdir: status $?"
-    if listed "$own/list"; then
-        names+=(own/list/hardlink)
-    fi
+    "${AS_USER[@]}" sh -c 'echo precious >"$0/file" && echo "{}" >"$0/json" && \
+        mkdir "$0/list" && ln "$0/file" "$0/list/hardlink" && ln "$0/file" "$1/hardlink"' \
+        "$own" "$USER_HOME/group" || fail "mkdir: status $?"
+    cp "$TEST_DIR/../contrib/examples/efa_top_prom.py" "$USER_HOME/bin/" || fail "cp: status $?"
+    unseen group/hardlink "${AS_USER[@]}"
+    ! listed "$own/list" || unseen own/list/hardlink "${AS_USER[@]}"
     ln -s "$own" "$USER_HOME/up" && chown -h 4243 "$USER_HOME/up"
+    inside=("${AS_USER[@]}")
     if "${AS_USER[@]}" unshare -U --map-current-user true 2>/dev/null; then
-        inside+=(unshare -U --map-current-user) names+=(up/file)
+        inside+=(unshare -U --map-current-user)
+        unseen up/file "${inside[@]}"
+        unseen group/hardlink "${inside[@]}"
+        unseen up/file "${AS_USER[@]}" unshare -U
+        : >"$USER_HOME/file" && chown 4243 "$USER_HOME/file" && chmod 666 "$USER_HOME/file" &&
+            mv "$USER_HOME/file" "$USER_HOME/group/" || fail "chown: status $?"
+        unseen group/file "${AS_USER[@]}" unshare -U
+        unseen up/file setpriv --reuid 65534 --regid 4242 --clear-groups unshare -U \
+            --map-current-user
+        "${AS_USER[@]}" chmod 775 "$own" && # his group's, which in there is like others
+            chown 4242:4243 "$own" || fail "chown: status $?"
+        ln "$own/file" "$own/hardlink" || fail "ln: status $?"
+        unseen own/hardlink "${AS_USER[@]}" unshare -U --map-user=4242
+        for _ in new again; do # of such a user's own files none is refused
+            ! "${AS_USER[@]}" unshare -U "$USER_HOME/bin/efasim" run --stat="$own/stat" -- \
+                true 2>&1 | grep . && [ -e "$own/stat" ] || fail "his own file is refused"
+        done
     fi
-    for file in "${names[@]}"; do
-        "${inside[@]}" "$USER_HOME/bin/efasim" run --stat="$USER_HOME/$file" -- true 2>&1 |
-            grep -F "$file: a link, a pipe, or another" || fail "$file: no line"
-        [ "$(<"$own/file")" = precious ] || fail "$file: it was led"
-    done
     # shellcheck disable=SC2016 # for the shell in there, whose pipe it is
     "${inside[@]}" sh -c '"$0" run --stat=/dev/stdout -- ibv_devinfo | cat' \
         "$USER_HOME/bin/efasim" | grep ^node= || fail "nothing on standard output"

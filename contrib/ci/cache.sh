@@ -10,6 +10,11 @@
 # mounted.
 srd_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-efa-srd
 srd_others=(! -user "$(id -u)" ! -user 0 ! -user "${SUDO_UID:-0}")
+# In a user namespace this number may be that of all who have none there.
+case $(awk '{ n += $3 } END { printf "%.0f", n }' /proc/self/uid_map):$(id -u) in
+4294967295:*) ;;
+*:"$(cat /proc/sys/kernel/overflowuid)") srd_others=(! -user 0) ;;
+esac
 srd_group=(! \( -user "$(id -u)" -group "$(id -g)" \)
     ! \( -user "${SUDO_UID:-0}" -group "${SUDO_GID:-0}" \))
 # srd_listed FOLDER: a list lets others write there; the mode has their right as the group's.

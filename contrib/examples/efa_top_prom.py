@@ -72,8 +72,22 @@ def lent(fd):
             not line and number != mount_of(os.open('/', os.O_PATH)))
 
 
+def nobody():
+    """The number of all users who have none in this user namespace; None: each has one."""
+    with open('/proc/self/uid_map', encoding='ascii') as file:
+        known = sum(int(line.split()[2]) for line in file)
+    with open('/proc/sys/kernel/overflowuid', encoding='ascii') as file:
+        return int(file.read()) if known < (1 << 32) - 1 else None
+
+
+def trusted(status):
+    """Whether it is root's or this user's, whatever number others have, too."""
+    return status.st_uid in {0, os.geteuid()} - {nobody()}
+
+
 def opened(folder):
-    """A descriptor of it; on the way there, links of root and one's own are followed."""
+    """A descriptor of it; on the way there, links of root and one's own are followed, and
+    those in "/", where root alone makes names."""
     at, parts, links = os.open('.', os.O_PATH), ['/' * folder.startswith('/')], 0
     parts += folder.split('/')
     while parts:
@@ -84,7 +98,8 @@ def opened(folder):
         status = os.fstat(place)
         if stat.S_ISLNK(status.st_mode):
             links += 1
-            if links > 40 or status.st_uid not in (0, os.geteuid(), os.stat('/').st_uid):
+            if links > 40 or not (trusted(status) or
+                                  os.path.samestat(os.fstat(at), os.stat('/'))):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part)
             text = os.readlink('', dir_fd=place)
             parts[:0] = ['/' * text.startswith('/'), *text.split('/')]
@@ -111,7 +126,7 @@ def read(path):
     folder, name = os.path.split(path)
     place = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=opened(folder or '.'))
     status = None if lent(place) else os.fstat(place)
-    if not status or not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()):
+    if not status or not stat.S_ISREG(status.st_mode) or not trusted(status):
         raise OSError('it is no file of this user or of root')
     with open(f'/proc/self/fd/{place}', encoding='ascii') as file:
         return json.load(file)

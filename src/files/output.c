@@ -165,11 +165,47 @@ static int output_is_mounted(int fd)
     return !is_known || ((user != 0) && (user != output_user()));
 }
 
+/* The number of all who have none in this user namespace; 0: each has one. */
+static unsigned output_nobody(int is_group)
+{
+    static const char *const names[] = { "/proc/sys/kernel/overflowuid",
+                                         "/proc/sys/kernel/overflowgid" };
+    unsigned nobody = 65534, inside, outside, count;
+    uint64_t known  = 0;
+    FILE *map       = output_proc(is_group ? "gid_map" : "uid_map");
+    FILE *file      = fopen(names[is_group], "re");
+
+    while ((map != NULL) &&
+           (fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)) {
+        known += count;
+    }
+    if (map != NULL) {
+        fclose(map);
+    }
+    if (file != NULL) {
+        (void)!fscanf(file, "%u", &nobody);
+        fclose(file);
+    }
+    return (known < UINT32_MAX) ? nobody : 0;
+}
+
+/* A number that may be another's as well is none of this user's. */
+static int output_is_user(uid_t user)
+{
+    return (user == geteuid()) && ((user == 0) || (user != output_nobody(0)));
+}
+
+static int output_is_group(gid_t group)
+{
+    return (group == getegid()) &&
+           ((group == 0) || (group != output_nobody(1)));
+}
+
 /* Neither this user nor root, of what is in `folder`. In a user namespace
  * without root his files look like other users'. */
 static int output_is_other(uid_t user, const struct stat *folder)
 {
-    return (user != 0) && (user != geteuid()) && !output_is_roots(folder);
+    return (user != 0) && !output_is_user(user) && !output_is_roots(folder);
 }
 
 /* Puts what the link `fd` says in front of the rest of the way. 0, or -1. */
@@ -311,8 +347,8 @@ static int output_has_list(int at)
 static int output_is_shared(int at, const struct stat *folder)
 {
     return (folder->st_mode & S_IWOTH) ||
-           ((folder->st_mode & S_IWGRP) && ((folder->st_gid != getegid()) ||
-                                            (folder->st_uid != geteuid()) ||
+           ((folder->st_mode & S_IWGRP) && (!output_is_group(folder->st_gid) ||
+                                            !output_is_user(folder->st_uid) ||
                                             output_has_list(at))) ||
            output_is_other(folder->st_uid, folder);
 }
@@ -335,7 +371,8 @@ static int output_is_own(int fd, const struct stat *folder)
 }
 
 /* The file of that name is held, looked at, and then opened, whatever has the
- * name by then; where nothing has, it is made. */
+ * name by then; where nothing has, it is made. O_NOATIME is its owner's alone:
+ * the kernel tells whose it is where numbers do not. */
 static int output_shared_file(int at, const char *name, int flags,
                               const struct stat *folder)
 {
@@ -352,7 +389,8 @@ static int output_shared_file(int at, const char *name, int flags,
             return place;
         }
         snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
-        fd = open(path, O_NONBLOCK | (flags & ~O_CREAT));
+        fd = open(path, O_NONBLOCK | (flags & ~O_CREAT) |
+                        (output_is_user(geteuid()) ? 0 : O_NOATIME));
         errno = ((fd < 0) && (errno == ENOENT)) ? ENOSYS : errno;
     }
     output_close(place);
