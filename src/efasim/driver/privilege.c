@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -74,6 +75,9 @@ PRIVILEGE_CHANGE(initgroups, (const char *user, gid_t gid), (user, gid))
 PRIVILEGE_CHANGE(capset, (void *head, const void *data), (head, data))
 PRIVILEGE_CHANGE(chroot, (const char *path), (path))
 PRIVILEGE_CHANGE(unshare, (int flags), (flags))
+PRIVILEGE_CHANGE(setns, (int fd, int type), (fd, type))
+PRIVILEGE_CHANGE(setfsuid, (uid_t uid), (uid))
+PRIVILEGE_CHANGE(setfsgid, (gid_t gid), (gid))
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
@@ -91,10 +95,14 @@ static int privilege_is_less(long number, long option)
     case SYS_setgid:
     case SYS_setregid:
     case SYS_setresgid:
+    case SYS_setfsuid:
+    case SYS_setfsgid:
     case SYS_setgroups:
     case SYS_capset:
     case SYS_chroot:
+    case SYS_pivot_root:
     case SYS_unshare:
+    case SYS_setns:
     case SYS_landlock_restrict_self:
         return 1;
     default:

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -181,14 +182,22 @@ static int standby_lead_out(void)
            (standby_lead(standby.owner) || standby_lead(drv_backstop_thread));
 }
 
-/* A hash of what /proc tells of a process's rights; 0: nothing. */
+static uint64_t standby_mix(uint64_t hash, uint64_t fact)
+{
+    return (hash ^ fact) * 0x100000001b3ull;
+}
+
+/* A hash of what /proc tells of a process's rights, and of what it reaches. */
 static uint64_t standby_rights(int pid)
 {
     static const char *const names[] = { "\nUid:", "\nGid:", "\nGroups:",
                                          "\nCapPrm:", "\nNoNewPrivs:",
                                          "\nSeccomp:" };
+    static const char *const places[] = { "root", "ns/mnt", "ns/user",
+                                          "ns/net", "ns/uts" };
     char text[4096];
     const char *at;
+    struct stat st;
     uint64_t hash = 0;
     ssize_t length;
     unsigned i;
@@ -202,7 +211,13 @@ static uint64_t standby_rights(int pid)
     for (i = 0; i < sizeof(names) / sizeof(*names); ++i) {
         at = strstr(text, names[i]);
         while ((at != NULL) && (*++at != '\n') && (*at != '\0')) {
-            hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+            hash = standby_mix(hash, (unsigned char)*at);
+        }
+    }
+    for (i = 0; i < sizeof(places) / sizeof(*places); ++i) {
+        snprintf(text, sizeof(text), "/proc/%d/%s", pid, places[i]);
+        if (stat(text, &st) == 0) {
+            hash = standby_mix(standby_mix(hash, st.st_dev), st.st_ino);
         }
     }
     return hash;
