@@ -234,6 +234,32 @@ TEST_F(UctMemory, read_only__a_key_for_puts_alone_is_an_error)
     }
 }
 
+/* Memory that may be written by now, but cannot be registered anew, has a key for
+ * reads: why is said here, as the peer that writes cannot know. */
+TEST_F(UctMemory, read_only__a_shortage_that_keeps_it_so_is_said)
+{
+    open();
+    PUT_ONLY();
+    const size_t size = 4 << 20;
+    Mapping memory(size, PROT_READ);
+    uct_mem_h memh;
+    uint8_t packed[64];
+
+    ASSERT_EQ(UCS_OK, uct_md_mem_reg(b->md(), memory.data(), size,
+                                     UCT_MD_MEM_ACCESS_RMA, &memh));
+    device("mr-pages", "256");
+    for (int rights : {PROT_READ, PROT_READ | PROT_WRITE}) {
+        ASSERT_EQ(0, mprotect(memory.data(), size, rights));
+        testing::internal::CaptureStdout();
+        EXPECT_EQ(UCS_OK, uct_md_mkey_pack(b->md(), memh, packed));
+        std::string said = testing::internal::GetCapturedStdout();
+        EXPECT_EQ(rights == PROT_READ, said.find("cannot register 4194304 bytes") ==
+                                               std::string::npos) << said;
+    }
+    device("mr-pages", "1048576");
+    uct_md_mem_dereg(b->md(), memh);
+}
+
 /* A peer gets no right to write memory that was registered without it, though it
  * is registered anew since it was read-only. */
 TEST_F(UctMemory, read_only__no_right_to_write_is_added)

@@ -264,6 +264,22 @@ ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h handle, void *address,
     return UCS_OK; /* whatever it is: registered pages are there to stay */
 }
 
+/* Nonzero: it is not the right to write that a handle for reads alone lacks,
+ * but room: a byte of it can be registered for writes. */
+static int efa_memh_lacks_room(efa_md_t *md, const efa_memh_t *memh, int err)
+{
+    void *mr;
+
+    if (err != ENOMEM) {
+        return 0;
+    }
+    err = efa_mr_reg(md, memh->address, 1, 0, &mr);
+    if (err == 0) {
+        md->device->verbs->dereg_mr(mr);
+    }
+    return err != EFAULT;
+}
+
 ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
                            const void *address, size_t length, int invalidate,
                            void *buffer)
@@ -284,6 +300,11 @@ ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
                         UCT_MD_MEM_ACCESS_REMOTE_GET)) ==
         UCT_MD_MEM_ACCESS_REMOTE_PUT) { /* it will not read */
         (void)efa_memh_say(md, memh, address, length, err);
+    } else if (efa_memh_lacks_room(md, memh, err)) { /* its peers cannot know */
+        efa_mr_report(md, &(ucx_mem_reg_t){.address   = memh->address,
+                                           .length    = memh->length,
+                                           .flags     = memh->flags,
+                                           .dmabuf_fd = -1}, err);
     }
     if (memh->keys != NULL) {
         efa_segments_pack(memh, &wire);
