@@ -141,12 +141,13 @@ if [ "$sanitize" = yes ]; then
 fi
 
 # Packages of the profile, beside those that are built and run.
-packages=$PACKAGES_BUILD$PACKAGES_RUN$PACKAGES_TEST
+to_build=$PACKAGES_BUILD$PACKAGES_BUILD_TESTS
+packages=$to_build$PACKAGES_RUN$PACKAGES_TEST
 [ "$profile" = quick ] || packages=$packages$PACKAGES_CI
 
 if [ "$existing" = no ]; then
     if [ "$build_only" = yes ] || [ "$install" = no ]; then
-        packages_require "$PACKAGES_BUILD" "$install" "to build" || exit 1
+        packages_require "$to_build" "$install" "to build" || exit 1
     fi
     # Without installing, a suite skips what it cannot do.
     if [ "$build_only" = no ]; then

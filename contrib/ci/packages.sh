@@ -23,10 +23,14 @@ ucx-utils           command ucx_perftest
 ibverbs-providers   library libefa.so.1
 '
 
-# Packages of contrib/test.sh, beside both lists above.
-PACKAGES_TEST='
+# To build the tests' programs.
+PACKAGES_BUILD_TESTS='
 g++                 command g++
 libgtest-dev        header gtest/gtest.h
+'
+
+# Packages of contrib/test.sh, beside the lists above.
+PACKAGES_TEST='
 openmpi-bin         command mpirun
 libopenmpi-dev      command mpicc
 mpich               command mpiexec.mpich
