@@ -145,7 +145,7 @@ static void bench_reverse(bench_side_t *side, int reverse)
     struct ibv_context *context =
             ((base_iface_t*)side->iface)->qp.rx_cq->context;
 
-    if (reverse) {
+    if (bench_poll_cq == NULL) {
         bench_poll_cq = context->ops.poll_cq;
     }
     context->ops.poll_cq = reverse ? bench_poll_reversed : bench_poll_cq;
@@ -317,14 +317,10 @@ static void bench_data_path(unsigned long rounds)
     bench_open_introduced(&a, &b);
     half = bench_align(&a, &b);
     for (i = 0; i <= last; ++i) {
-        if (i == last) {
-            bench_reverse(&b, 1);
-        }
+        bench_reverse(&b, i == last);
         bench_run(&a, &b, half, rounds * BENCH_BATCH / round[i].batch,
                   &round[i]);
-        if (i == last) {
-            bench_reverse(&b, 0);
-        }
+        bench_reverse(&b, 0);
         bench_settle(&a, &b);
     }
     for (i = 0; i < rounds; ++i) {

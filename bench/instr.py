@@ -24,7 +24,10 @@ import tempfile
 
 from instr_where import TRANSPORT, VERBS, Profile
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "run"))
+from columns import in_sid # noqa: E402 (after its path)
+from launch import TOP, Bench # noqa: E402
+
 BATCH = 16
 
 
@@ -85,32 +88,27 @@ def phases_of(rounds, sid, endpoints):
 
 class Run:
     def __init__(self, options, out):
-        self.options, self.out = options, out
-        self.inside, self.device = [], ["--device", "efa1"]
-        if options.sid:
-            self.device = ["--device", "efa2"]
-            self.inside = [f"{TOP}/contrib/ci/chroot.sh", "--bind", options.build,
-                           "sid", "--", "env", "LD_LIBRARY_PATH=/opt/ucx-1.13/lib",
-                           f"UCX_EFA_DIRECT={'y' if options.direct else 'n'}"]
-        if options.direct:
-            self.device.append("--no-strict-batch")
+        self.options, self.bench = options, Bench(options.build, True, out)
+        self.prefix = in_sid(self.bench) if options.sid else ()
+        self.device = ["--device", "efa2" if options.sid else "efa1",
+                       *["--no-strict-batch"] * options.direct]
 
     def collect(self, name, phases, arguments, *env):
         """One run that collects in these functions: {phase: (transport, verbs, the
         emulated device's own polls)}, and what it printed."""
-        path, build = os.path.join(self.out, name), self.options.build
-        handles = str(self.options.endpoints * 2)
-        done = subprocess.run(
-            [*self.inside, f"{build}/bin/efasim", "run", "--fabric",
-             f"{name}.{os.getpid()}", *self.device, "--max-ah", handles, "--",
-             # as where no huge pages are free
-             "env", "UCX_EFA_HUGE_PAGES=n", f"UCX_SRD_MAX_AH={handles}", *env,
-             f"{build}/bin/srdrun", "valgrind", "--tool=callgrind", "--dump-instr=yes",
+        path, handles = f"{self.bench.work}/{name}", str(self.options.endpoints * 2)
+        words, _ = self.bench.words(
+            [self.bench.srdrun, "valgrind", "--tool=callgrind", "--dump-instr=yes",
              "--separate-callers=60", f"--callgrind-out-file={path}",
              # sorted: it forgets names whose beginning it is told behind them
              *[f"--toggle-collect={phase}" for phase in sorted(phases)],
-             f"{build}/bench/instr", *map(str, arguments)], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+             self.bench.program("instr"), *map(str, arguments)],
+            [*self.device, "--max-ah", handles], self.prefix,
+            [f"UCX_EFA_DIRECT={'y' if self.options.direct else 'n'}",
+             "UCX_EFA_HUGE_PAGES=n", # as where none are free
+             f"UCX_SRD_MAX_AH={handles}", *env], name)
+        done = subprocess.run(words, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             sys.exit(f"{done.stdout[-2000:]}\ninstr: the run failed")
         profile = Profile(path, phases)
@@ -141,9 +139,9 @@ def recorded(run, report):
     """A message of 8 B, without the device's polls."""
     phases = ["bench_empty", "bench_post_short", "bench_receive", "bench_complete"]
     rounds, whole = run.options.rounds, []
-    os.mkdir(f"{run.out}/recordings")
+    os.mkdir(f"{run.bench.work}/recordings")
     for name, *env in (("plain",),
-                       ("with", f"UCX_EFA_RECORD={run.out}/recordings:4M")):
+                       ("with", f"UCX_EFA_RECORD={run.bench.work}/recordings:4M")):
         counts, _ = run.collect(name, phases, [rounds], *env)
         poll = counts.pop("bench_empty")[1] / 2 / rounds
         whole.append(sum(

@@ -50,9 +50,6 @@ BENCH_POST(bench_post_zcopy, UCS_INPROGRESS,
 BENCH_POST(bench_post_get_bcopy, UCS_INPROGRESS,
            uct_ep_get_bcopy(side->ep, bench_unpack, NULL, BENCH_BCOPY,
                             BENCH_REMOTE, comp))
-BENCH_POST(bench_copy, UCS_INPROGRESS, /* of which completions are counted */
-           uct_ep_get_bcopy(side->ep, bench_unpack, NULL, BENCH_BCOPY,
-                            BENCH_REMOTE, comp))
 BENCH_POST(bench_post_get_zcopy, UCS_INPROGRESS,
            uct_ep_get_zcopy(side->ep, &iov, 1, BENCH_REMOTE, comp))
 BENCH_POST(bench_post_put_short, UCS_OK, bench_rma_post(side))
@@ -156,7 +153,8 @@ void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds)
     bench_fill(a);
     for (n = 0; n < rounds; ++n) {
         bench_batch(a, b, BENCH_BATCH, bench_post_zcopy, NULL, 1);
-        bench_batch(a, b, BENCH_BATCH, bench_post_get_bcopy, NULL, 1);
+        bench_batch(a, b, BENCH_BATCH, bench_post_get_bcopy,
+                    bench_complete_copy, 1);
         bench_batch(a, b, BENCH_BATCH, bench_post_get_zcopy,
                     bench_complete_get, 1);
         if (has_put) {
@@ -171,9 +169,6 @@ void bench_memory_path(bench_side_t *a, bench_side_t *b, unsigned long rounds)
             bench_batch(a, b, 1, bench_post_put_list, bench_complete_list,
                         BENCH_LIST);
         }
-    }
-    for (n = 0; n < rounds; ++n) {
-        bench_batch(a, b, BENCH_BATCH, bench_copy, bench_complete_copy, 1);
     }
 }
 

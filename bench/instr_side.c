@@ -10,8 +10,7 @@
 #include <string.h>
 
 static ucs_async_context_t *bench_async;
-static uct_component_h      bench_component;
-static uct_md_h             bench_md;
+static uct_efa_t            bench_efa;
 static char                 bench_device_name[UCT_MD_NAME_MAX + 2];
 
 void bench_expect(unsigned long got, unsigned long expected, const char *what)
@@ -25,19 +24,16 @@ void bench_expect(unsigned long got, unsigned long expected, const char *what)
 
 void bench_md_open(void)
 {
-    uct_efa_t efa;
-
     bench_check(ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
                                          &bench_async),
                 "async");
-    if (uct_open_efa(&efa) != UCS_OK) {
+    if (uct_open_efa(&bench_efa) != UCS_OK) {
         fprintf(stderr, "instr: no component efa: run it under 'efasim run -- "
                         "srdrun'\n");
         exit(1);
     }
-    bench_md        = efa.md;
-    bench_component = efa.component;
-    snprintf(bench_device_name, sizeof(bench_device_name), "%s:1", efa.device);
+    snprintf(bench_device_name, sizeof(bench_device_name), "%s:1",
+             bench_efa.device);
     bench_clock_open();
 }
 
@@ -47,14 +43,15 @@ void bench_memory_open(bench_memory_t *memory)
     unsigned char key[KEY_MAX];
     uct_md_attr_t attr;
 
-    bench_check(uct_md_query(bench_md, &attr), "md attributes");
+    bench_check(uct_md_query(bench_efa.md, &attr), "md attributes");
     bench_expect(attr.rkey_packed_size <= KEY_MAX, 1, "a short key");
     memory->address = aligned_alloc(PAGE, PAGE);
-    bench_check(uct_md_mem_reg(bench_md, memory->address, PAGE,
+    bench_check(uct_md_mem_reg(bench_efa.md, memory->address, PAGE,
                                UCT_MD_MEM_ACCESS_RMA, &memory->memh),
                 "registration");
-    bench_check(uct_md_mkey_pack(bench_md, memory->memh, key), "key");
-    bench_check(uct_rkey_unpack(bench_component, key, &memory->rkey), "key");
+    bench_check(uct_md_mkey_pack(bench_efa.md, memory->memh, key), "key");
+    bench_check(uct_rkey_unpack(bench_efa.component, key, &memory->rkey),
+                "key");
 }
 
 static ucs_status_t
@@ -65,22 +62,22 @@ bench_am(void *arg, void *data, size_t length, unsigned flags)
 
 void bench_side_open(bench_side_t *side)
 {
-    uct_iface_params_t  params;
+    uct_iface_params_t params = {
+        .field_mask           = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
+                                UCT_IFACE_PARAM_FIELD_DEVICE,
+        .open_mode            = UCT_IFACE_OPEN_MODE_DEVICE,
+        .mode.device.tl_name  = "srd",
+        .mode.device.dev_name = bench_device_name
+    };
     uct_iface_config_t *config;
 
     memset(side, 0, sizeof(*side));
-    memset(&params, 0, sizeof(params));
     bench_check(uct_worker_create(bench_async, UCS_THREAD_MODE_SINGLE,
                                   &side->worker),
                 "worker");
-    bench_check(uct_md_iface_config_read(bench_md, "srd", NULL, NULL, &config),
-                "config");
-    params.field_mask           = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
-                                  UCT_IFACE_PARAM_FIELD_DEVICE;
-    params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
-    params.mode.device.tl_name  = "srd";
-    params.mode.device.dev_name = bench_device_name;
-    bench_check(uct_iface_open(bench_md, side->worker, &params, config,
+    bench_check(uct_md_iface_config_read(bench_efa.md, "srd", NULL, NULL,
+                                         &config), "config");
+    bench_check(uct_iface_open(bench_efa.md, side->worker, &params, config,
                                &side->iface),
                 "interface");
     uct_config_release(config);
@@ -103,15 +100,15 @@ void bench_side_close(bench_side_t *side)
 uct_ep_h bench_side_connect(bench_side_t *side, const void *dev_addr,
                             const void *iface_addr)
 {
-    uct_ep_params_t params;
-    uct_ep_h        ep;
+    uct_ep_params_t params = {
+        .field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
+                      UCT_EP_PARAM_FIELD_IFACE_ADDR,
+        .iface      = side->iface,
+        .dev_addr   = dev_addr,
+        .iface_addr = iface_addr
+    };
+    uct_ep_h ep;
 
-    memset(&params, 0, sizeof(params));
-    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
-                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
-    params.iface      = side->iface;
-    params.dev_addr   = dev_addr;
-    params.iface_addr = iface_addr;
     bench_check(uct_ep_create(&params, &ep), "endpoint");
     return ep;
 }
