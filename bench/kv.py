@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "run"))
 import targets # noqa: E402 (after its path)
 from columns import Column, in_sid # noqa: E402
-from launch import CACHE, TOP, Bench, Failed, free_port # noqa: E402
+from launch import CACHE, TOP, Bench, Failed # noqa: E402
 from report import table # noqa: E402
 from studies import in_turn # noqa: E402
 
@@ -41,23 +41,19 @@ class Arm(Column):
 
     def __init__(self, name, options, prefix):
         label, tls, lists, module, *env = ARMS[name]
-        env += [f"UCX_TLS={tls}", f"NIXL_UCX_SGL_ENABLE={lists}",
-                f"PYTHONPATH={TOP}/contrib/examples",
+        env += [f"NIXL_UCX_SGL_ENABLE={lists}", f"PYTHONPATH={TOP}/contrib/examples",
                 f"PATH={options.build}/bin:{os.environ['PATH']}",
                 *["KV_ALONE=y"] * options.alone]
-        super().__init__(name, label, env=env, srdrun=module,
+        super().__init__(name, label, tls, env=env, srdrun=module,
                          options=["--device", "efa2"],
                          over_device=tls != "tcp", prefix=prefix)
         self.words = [options.python, "-B", os.path.join(HERE, "kv", "side.py")]
 
     def measure(self, bench, cases):
         """{case: the figures, medians of its transfers}"""
-        port = free_port()
-        command = [*[bench.srdrun] * self.srdrun, *self.words, ",".join(cases),
-                   str(port)]
-        text, counters = bench.two(command, [*command, "127.0.0.1"], port,
-                                   limit=300, options=self.options, env=self.env,
-                                 prefix=self.prefix)
+        text, counters = bench.two(
+            self.command(bench, *self.words, ",".join(cases)), limit=300,
+            **self.where())
         if not text.rstrip().endswith("ok"):
             raise Failed("it did not end")
         lines = [json.loads(line) for line in text.splitlines()
@@ -77,13 +73,9 @@ class Arm(Column):
 
 
 def rows_of(found):
-    """A dictionary for each case and arm, in the order of the table."""
-    def order(case):
-        operation, blocks, size = case.replace("x", ":").split(":")
-        return operation != "WRITE", int(blocks) * int(size), int(blocks)
-
-    for case in sorted({case for cases in found.values() for case in cases},
-                       key=order):
+    """A dictionary for each case and arm, in the order of the table: WRITE first."""
+    cases = dict.fromkeys(case for cases in found.values() for case in cases)
+    for case in sorted(cases, key=lambda case: case.startswith("READ")):
         operation, blocks, size = case.replace("x", ":").split(":")
         for name in found:
             values = [targets.median({"kv": found}, "kv", name, case, index)

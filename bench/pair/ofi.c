@@ -17,7 +17,7 @@ enum { PAIR_OFI_POLL = 16, PAIR_OFI_EMPTY = 10000 };
 
 typedef struct pair_ofi_slot {
     struct fi_context2 context; /* first: what a completion names */
-    volatile int       done;
+    volatile int      *done;
 } pair_ofi_slot_t;
 
 static struct fi_info    *info;
@@ -63,6 +63,7 @@ void pair_open(void)
         .wait_obj = FI_WAIT_NONE,
         .size     = 8192
     };
+    pair_side_t side;
 
     pair_ofi_info();
     pair_ofi_check(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
@@ -73,6 +74,11 @@ void pair_open(void)
     pair_ofi_check(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
     pair_ofi_check(fi_ep_bind(ep, &cq->fid, FI_SEND | FI_RECV), "fi_ep_bind");
     pair_ofi_check(fi_enable(ep), "fi_enable");
+    for (side = PAIR_SEND; side <= PAIR_RECV; ++side) {
+        pair_ofi_check(fi_mr_reg(domain, pair_data[side], PAIR_LARGEST,
+                                 (side == PAIR_SEND) ? FI_SEND : FI_RECV, 0,
+                                 side, 0, &memory[side], NULL), "fi_mr_reg");
+    }
 }
 
 void pair_address(void *buffer)
@@ -89,14 +95,6 @@ void pair_connect(const void *address)
     }
 }
 
-void pair_memory(pair_side_t side, void *data, size_t length)
-{
-    pair_ofi_check(fi_mr_reg(domain, data, length,
-                             (side == PAIR_SEND) ? FI_SEND : FI_RECV, 0, side,
-                             0, &memory[side], NULL),
-                   "fi_mr_reg");
-}
-
 void pair_progress(void)
 {
     struct fi_cq_tagged_entry entry[PAIR_OFI_POLL];
@@ -104,7 +102,7 @@ void pair_progress(void)
     ssize_t                   count = fi_cq_read(cq, entry, PAIR_OFI_POLL), i;
 
     for (i = 0; i < count; ++i) {
-        ((pair_ofi_slot_t*)entry[i].op_context)->done = 1;
+        *((pair_ofi_slot_t*)entry[i].op_context)->done = 1;
     }
     if (count == -FI_EAVAIL) {
         pair_ofi_check(fi_cq_readerr(cq, &error, 0), "fi_cq_readerr");
@@ -114,37 +112,22 @@ void pair_progress(void)
     }
 }
 
-void pair_send(unsigned index, const void *data, size_t length,
-                          uint32_t tag)
+void pair_post(pair_side_t side, unsigned index, size_t length)
 {
-    pair_ofi_slot_t *slot = &slots[PAIR_SEND][index];
+    pair_ofi_slot_t *slot = &slots[side][index];
+    void            *data = pair_data[side], *key = fi_mr_desc(memory[side]);
     ssize_t          status;
 
-    slot->done = 0;
-    while ((status = fi_tsend(ep, data, length, fi_mr_desc(memory[PAIR_SEND]),
-                              peer, tag, &slot->context)) == -FI_EAGAIN) {
+    slot->done  = &pair_done[side][index];
+    *slot->done = 0;
+    while ((status = (side == PAIR_SEND) ?
+                             fi_tsend(ep, data, length, key, peer, PAIR_TAG,
+                                      &slot->context) :
+                             fi_trecv(ep, data, length, key, peer, PAIR_TAG, 0,
+                                      &slot->context)) == -FI_EAGAIN) {
         pair_progress();
     }
-    pair_ofi_check(status, "fi_tsend");
-}
-
-void pair_recv(unsigned index, void *data, size_t length,
-                          uint32_t tag)
-{
-    pair_ofi_slot_t *slot = &slots[PAIR_RECV][index];
-    ssize_t          status;
-
-    slot->done = 0;
-    while ((status = fi_trecv(ep, data, length, fi_mr_desc(memory[PAIR_RECV]),
-                              peer, tag, 0, &slot->context)) == -FI_EAGAIN) {
-        pair_progress();
-    }
-    pair_ofi_check(status, "fi_trecv");
-}
-
-int pair_done(pair_side_t side, unsigned slot)
-{
-    return slots[side][slot].done;
+    pair_ofi_check(status, "a message");
 }
 
 void pair_close(void)

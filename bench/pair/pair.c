@@ -2,10 +2,10 @@
 /* Latency, message rate and bandwidth of tagged messages between two processes,
  * the same program whatever library is under it (pair.h).
  *
- * usage: pair-LIBRARY PORT [127.0.0.1] -- CASE...
+ * usage: pair-LIBRARY CASE,... PORT [ADDRESS]
  *   lat:SIZE                half the time of a round trip
  *   bw:SIZE:WINDOW          one way, so many sends in flight
- * The client (with the server's address, this host's) prints a line for each case:
+ * The client (with the server's address, 127.0.0.1) prints a line for each case:
  * CASE, then median and mean in microseconds (lat), or messages and megabytes a
  * second; then the share of a core that the sides got, the lesser of the two (they
  * never sleep, so less than 1 means a busy machine). At last what all cases sent,
@@ -19,16 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     PAIR_OOB      = 30,   /* seconds until the other side has come */
-    PAIR_TAG      = 1,
-    PAIR_TAG_ACK  = 3,
-    PAIR_SAMPLES  = 20000,
-    PAIR_LARGEST  = 64 << 20
+    PAIR_SAMPLES  = 20000
 };
 
 typedef struct pair_case {
@@ -38,11 +34,13 @@ typedef struct pair_case {
 } pair_case_t;
 
 static int                is_client;
-static char              *tx_data, *rx_data;
 static unsigned long long payload;
 static float              samples[PAIR_SAMPLES];
 static double             case_seconds = 0.1;
 static int                pair_socket;
+
+char        *pair_data[2];
+volatile int pair_done[2][PAIR_SLOTS];
 
 void pair_fail(const char *what, const char *why)
 {
@@ -50,27 +48,23 @@ void pair_fail(const char *what, const char *why)
     exit(1);
 }
 
-static void pair_oob_send(const void *data, size_t length)
+static void pair_oob_send(const void *message, size_t length)
 {
-    if (oob_send(pair_socket, data, length) != 0) {
+    if (oob_send(pair_socket, message, length) != 0) {
         pair_fail("the other side", "it is gone");
     }
 }
 
 /* The library goes on meanwhile: what the peer waits for may be in its hands. */
-static void pair_oob_recv(void *data, size_t length)
+static void pair_oob_recv(void *message, size_t length)
 {
-    size_t  got = 0;
-    ssize_t count;
+    int got;
 
-    while (got < length) {
-        count = recv(pair_socket, (char*)data + got, length - got,
-                     MSG_DONTWAIT);
-        if (count == 0) {
-            pair_fail("the other side", "it is gone");
-        }
-        got += (count > 0) ? count : 0;
+    while ((got = oob_try_byte(pair_socket, message)) == 0) {
         pair_progress();
+    }
+    if ((got < 0) || oob_recv(pair_socket, (char*)message + 1, length - 1)) {
+        pair_fail("the other side", "it is gone");
     }
 }
 
@@ -97,7 +91,7 @@ static double pair_now(void)
 
 static void pair_wait(pair_side_t side, unsigned slot)
 {
-    while (!pair_done(side, slot)) {
+    while (!pair_done[side][slot]) {
         pair_progress();
     }
 }
@@ -114,16 +108,14 @@ static int pair_compare(const void *a, const void *b)
 static void pair_trip(size_t size, int last)
 {
     if (is_client) {
-        pair_send(0, tx_data, size, PAIR_TAG);
-        pair_wait(PAIR_RECV, 0);
-    } else {
-        pair_wait(PAIR_RECV, 0);
+        pair_post(PAIR_SEND, 0, size);
     }
+    pair_wait(PAIR_RECV, 0);
     if (!last) {
-        pair_recv(0, rx_data, size, PAIR_TAG);
+        pair_post(PAIR_RECV, 0, size);
     }
     if (!is_client) {
-        pair_send(0, tx_data, size, PAIR_TAG);
+        pair_post(PAIR_SEND, 0, size);
     }
     pair_wait(PAIR_SEND, 0);
 }
@@ -133,7 +125,7 @@ static double pair_trips(size_t size, unsigned long count)
     double        start, before, now;
     unsigned long i;
 
-    pair_recv(0, rx_data, size, PAIR_TAG);
+    pair_post(PAIR_RECV, 0, size);
     pair_oob_barrier();
     start = before = pair_now();
     for (i = 0; i < count; ++i) {
@@ -153,11 +145,12 @@ static double pair_stream(size_t size, unsigned window, unsigned long count)
 {
     unsigned      slots = (count < window) ? count : window;
     pair_side_t   side  = is_client ? PAIR_SEND : PAIR_RECV;
+    pair_side_t   back  = is_client ? PAIR_RECV : PAIR_SEND;
     unsigned long i;
     double        start;
 
     for (i = 0; (i < slots) && !is_client; ++i) {
-        pair_recv(i, rx_data, size, PAIR_TAG);
+        pair_post(PAIR_RECV, i, size);
     }
     pair_oob_barrier();
     start = pair_now();
@@ -165,19 +158,12 @@ static double pair_stream(size_t size, unsigned window, unsigned long count)
         if (i >= slots) {
             pair_wait(side, i % slots);
         }
-        if (is_client && (i < count)) {
-            pair_send(i % slots, tx_data, size, PAIR_TAG);
-        } else if (!is_client && (i >= slots) && (i < count)) {
-            pair_recv(i % slots, rx_data, size, PAIR_TAG);
+        if ((i < count) && (is_client || (i >= slots))) {
+            pair_post(side, i % slots, size);
         }
     }
-    if (is_client) {
-        pair_recv(0, rx_data, 1, PAIR_TAG_ACK);
-        pair_wait(PAIR_RECV, 0);
-    } else {
-        pair_send(0, tx_data, 1, PAIR_TAG_ACK);
-        pair_wait(PAIR_SEND, 0);
-    }
+    pair_post(back, 0, 1);
+    pair_wait(back, 0);
     payload += (unsigned long long)count * size;
     return pair_now() - start;
 }
@@ -281,32 +267,29 @@ static void pair_join(unsigned port)
 int main(int argc, char **argv)
 {
     const char *seconds = getenv("PAIR_MS");
-    int         i       = 2;
+    pair_side_t side;
+    char       *text;
 
-    if ((argc < 4) || ((strcmp(argv[2], "--") != 0) &&
-                       (strcmp(argv[3], "--") != 0))) {
-        fprintf(stderr, "usage: %s PORT [SERVER] -- CASE...\n",
+    if ((argc != 3) && (argc != 4)) {
+        fprintf(stderr, "usage: %s CASE,... PORT [ADDRESS]\n",
                 program_invocation_short_name);
         return 2;
     }
     if (seconds != NULL) {
         case_seconds = atof(seconds) / 1000;
     }
-    is_client = strcmp(argv[2], "--") != 0;
-    i         = is_client ? 4 : 3;
-    if (posix_memalign((void**)&tx_data, 4096, PAIR_LARGEST) ||
-        posix_memalign((void**)&rx_data, 4096, PAIR_LARGEST)) {
-        pair_fail("memory", "none");
+    is_client = argc == 4;
+    for (side = PAIR_SEND; side <= PAIR_RECV; ++side) {
+        if (posix_memalign((void**)&pair_data[side], 4096, PAIR_LARGEST)) {
+            pair_fail("memory", "none");
+        }
+        memset(pair_data[side], side + 1, PAIR_LARGEST);
     }
-    memset(tx_data, 1, PAIR_LARGEST);
-    memset(rx_data, 2, PAIR_LARGEST);
     pair_open();
-    pair_memory(PAIR_SEND, tx_data, PAIR_LARGEST);
-    pair_memory(PAIR_RECV, rx_data, PAIR_LARGEST);
-    pair_join(atoi(argv[1]));
+    pair_join(atoi(argv[2]));
     pair_once(&(pair_case_t){.kind = "lat", .size = 8}, 1000);
-    for (; i < argc; ++i) {
-        pair_run(argv[i]);
+    for (text = strtok(argv[1], ","); text != NULL; text = strtok(NULL, ",")) {
+        pair_run(text);
     }
     pair_oob_barrier();
     if (is_client) {

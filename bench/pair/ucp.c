@@ -7,15 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct pair_ucp_slot {
-    void        *request;
-    volatile int done;
-} pair_ucp_slot_t;
-
-static ucp_context_h   context;
-static ucp_worker_h    worker;
-static ucp_ep_h        ep;
-static pair_ucp_slot_t slots[2][PAIR_SLOTS];
+static ucp_context_h context;
+static ucp_worker_h  worker;
+static ucp_ep_h      ep;
 
 static void pair_ucp_check(ucs_status_t status, const char *what)
 {
@@ -24,17 +18,18 @@ static void pair_ucp_check(ucs_status_t status, const char *what)
     }
 }
 
-static void pair_ucp_complete(void *request, ucs_status_t status, void *slot)
+static void pair_ucp_complete(void *request, ucs_status_t status, void *is_done)
 {
     pair_ucp_check(status, "operation");
-    ((pair_ucp_slot_t*)slot)->done = 1;
+    *(volatile int*)is_done = 1;
     ucp_request_free(request);
 }
 
 static void pair_ucp_received(void *request, ucs_status_t status,
-                              const ucp_tag_recv_info_t *info, void *slot)
+                              const ucp_tag_recv_info_t *info,
+                              void *is_done)
 {
-    pair_ucp_complete(request, status, slot);
+    pair_ucp_complete(request, status, is_done);
 }
 
 void pair_open(void)
@@ -60,66 +55,39 @@ void pair_address(void *buffer)
 
 void pair_connect(const void *address)
 {
-    ucp_ep_params_t params = {0};
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address    = address
+    };
 
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address    = address;
     pair_ucp_check(ucp_ep_create(worker, &params, &ep), "endpoint");
 }
 
-/* UCP registers. */
-void pair_memory(pair_side_t side, void *data, size_t length)
+void pair_post(pair_side_t side, unsigned slot, size_t length)
 {
-}
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .user_data    = (void*)&pair_done[side][slot]
+    };
+    void *request;
 
-/* NULL: it is complete already. */
-static void pair_ucp_started(void *request, pair_ucp_slot_t *slot,
-                             const char *what)
-{
-    if (request == NULL) {
-        slot->done = 1;
-    } else if (UCS_PTR_IS_ERR(request)) {
-        pair_ucp_check(UCS_PTR_STATUS(request), what);
+    pair_done[side][slot] = 0;
+    if (side == PAIR_SEND) {
+        param.cb.send = pair_ucp_complete;
+        request       = ucp_tag_send_nbx(ep, pair_data[side], length, PAIR_TAG,
+                                         &param);
+    } else {
+        param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        param.cb.recv       = pair_ucp_received;
+        request = ucp_tag_recv_nbx(worker, pair_data[side], length, PAIR_TAG,
+                                   UINT64_MAX, &param);
     }
-}
-
-static ucp_request_param_t pair_ucp_param(pair_ucp_slot_t *slot)
-{
-    ucp_request_param_t param;
-
-    slot->done         = 0;
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                         UCP_OP_ATTR_FIELD_USER_DATA;
-    param.user_data    = slot;
-    return param;
-}
-
-void pair_send(unsigned index, const void *data, size_t length,
-                          uint32_t tag)
-{
-    pair_ucp_slot_t    *slot  = &slots[PAIR_SEND][index];
-    ucp_request_param_t param = pair_ucp_param(slot);
-
-    param.cb.send = pair_ucp_complete;
-    pair_ucp_started(ucp_tag_send_nbx(ep, data, length, tag, &param), slot,
-                     "send");
-}
-
-void pair_recv(unsigned index, void *data, size_t length,
-                          uint32_t tag)
-{
-    pair_ucp_slot_t    *slot  = &slots[PAIR_RECV][index];
-    ucp_request_param_t param = pair_ucp_param(slot);
-
-    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-    param.cb.recv       = pair_ucp_received;
-    pair_ucp_started(ucp_tag_recv_nbx(worker, data, length, tag, UINT64_MAX,
-                                      &param), slot, "receive");
-}
-
-int pair_done(pair_side_t side, unsigned slot)
-{
-    return slots[side][slot].done;
+    if (request == NULL) { /* it is complete already */
+        pair_done[side][slot] = 1;
+    } else if (UCS_PTR_IS_ERR(request)) {
+        pair_ucp_check(UCS_PTR_STATUS(request), "a message");
+    }
 }
 
 void pair_progress(void)

@@ -8,23 +8,31 @@ import re
 import shutil
 import subprocess
 
-from launch import CACHE, CHROOT, Failed, Missing, free_port, payload_of
+from launch import CACHE, CHROOT, Failed, Missing, payload_of
 
 
 class Column:
     """One library or transport under bench/pair."""
 
-    def __init__(self, name, label, program="pair-ucp", env=(), srdrun=False,
+    def __init__(self, name, label, tls="srd", program="pair-ucp", env=(), srdrun=True,
                  nodes=(0, 1), over_device=True, prefix=(), options=()):
         self.name, self.label, self.program = name, label, program
-        self.env, self.srdrun, self.nodes = [*env], srdrun, nodes
+        self.env, self.srdrun, self.nodes = [f"UCX_TLS={tls}", *env], srdrun, nodes
         self.over_device, self.prefix, self.options = over_device, prefix, options
+
+    def command(self, bench, *words):
+        return [*[bench.srdrun] * self.srdrun, *words]
+
+    def where(self, *env):
+        """How Bench.words() is to run it."""
+        return {"prefix": self.prefix, "options": self.options,
+                "env": [*self.env, *env]}
 
     def measure(self, bench, cases):
         """{case: (three figures)}"""
-        text, counters = self.run(bench, cases, free_port(), {
-            "prefix": self.prefix, "options": self.options,
-            "env": [f"PAIR_MS={bench.milliseconds}", *self.env]})
+        text, counters = bench.two(
+            self.command(bench, bench.program(self.program), ",".join(cases)),
+            self.nodes, **self.where(f"PAIR_MS={bench.milliseconds}"))
         counters.check(payload_of(text), self.over_device)
         found = {words[0]: tuple(map(float, words[1:]))
                  for words in map(str.split, text.splitlines())
@@ -34,15 +42,8 @@ class Column:
             raise Failed(f"no figure for {missing[0]}")
         return found
 
-    def command(self, bench, port):
-        return [*[bench.srdrun] * self.srdrun, bench.program(self.program),
-                str(port)]
 
-    def run(self, bench, cases, port, where):
-        command = self.command(bench, port)
-        return bench.two([*command, "--", *cases],
-                         [*command, "127.0.0.1", "--", *cases], port,
-                         self.nodes, **where)
+OFI = Column("ofi", "libfabric efa", program="pair-ofi", srdrun=False)
 
 
 class Perftest:
@@ -79,10 +80,9 @@ class Perftest:
                 options += ["-r", str(max(512, window)), "-Q", "1"]
             elif window > 16:
                 options[1] = "16"
-        port = free_port()
         command = [f"ib_{what}_{kind}", "-c", "SRD", "-d", "rdmap0s6", "-x", "0",
-                   "-p", str(port), "-s", str(size), "-n", str(count), *options]
-        text, counters = bench.two(command, [*command, "127.0.0.1"], port)
+                   "-s", str(size), "-n", str(count), *options, "-p"]
+        text, counters = bench.two(command)
         counters.check(size * count, True)
         lines = re.findall(r"^ +(\d+ +\d+ .*)$", text, re.M)
         if not lines:
@@ -118,27 +118,23 @@ def why_not_direct(bench):
             if made.returncode else None)
 
 
+def direct(bench, *options):
+    return Column("direct", "srd direct", env=["UCX_EFA_DIRECT=y"],
+                  prefix=in_sid(bench), options=options)
+
+
 def all_columns(bench):
     """([columns], {name: why not}, [names of those that are here and fail])"""
-    without, columns = {}, [
-        Column("srd", "srd", env=["UCX_TLS=srd"], srdrun=True),
-        Column("ud", "ud", env=["UCX_TLS=ud"], srdrun=True),
-        Column("tcp", "UCX tcp", env=["UCX_TLS=tcp"], over_device=False)]
-    why = why_not_direct(bench)
-    if why is None:
-        columns.insert(1, Column(
-            "direct", "srd direct", env=["UCX_TLS=srd", "UCX_EFA_DIRECT=y"],
-            srdrun=True, prefix=in_sid(bench)))
-    else:
-        without["direct"] = why
-    if shutil.which("ib_send_lat"):
-        columns.insert(0, Perftest())
-    else:
-        without["verbs"] = "perftest is missing"
-    if os.access(bench.program("pair-ofi"), os.X_OK):
-        columns.append(Column("ofi", "libfabric efa", "pair-ofi"))
-    else:
-        without["ofi"] = "pair-ofi was not built: libfabric-dev is missing"
+    without = {
+        "verbs": not shutil.which("ib_send_lat") and "perftest is missing",
+        "direct": why_not_direct(bench),
+        "ofi": not os.access(bench.program("pair-ofi"), os.X_OK) and
+               "pair-ofi was not built: libfabric-dev is missing"}
+    without = {name: why for name, why in without.items() if why}
+    columns = [column for column in (
+        Perftest(), Column("srd", "srd"), direct(bench), Column("ud", "ud", "ud"),
+        Column("tcp", "UCX tcp", "tcp", srdrun=False, over_device=False), OFI)
+               if column.name not in without]
     there = []
     for column in columns: # that get a message through
         try:
@@ -187,8 +183,7 @@ def rivals(bench, calls_device=False):
     if not is_sid_made():
         raise Missing("Debian sid is not made here: contrib/ci/chroot.sh sid")
     return [Column(name, label, srdrun=name != "intree",
-                   env=["UCX_TLS=srd",
-                        f"UCX_EFA_DIRECT={'y' if name == 'direct' else 'n'}"],
+                   env=[f"UCX_EFA_DIRECT={'y' if name == 'direct' else 'n'}"],
                    prefix=in_sid(bench, f"{folder}:{source}", [source]),
                    options=["--device", "efa2", *["--no-strict-batch"] *
                             (calls_device and name == "direct")])

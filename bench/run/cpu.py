@@ -26,10 +26,8 @@ class Program:
     def __init__(self, bench, column):
         self.name, self.label = column.name, column.label
         self.over_device = column.over_device
-        words, self.stat = bench.words(
-            [*[bench.srdrun] * column.srdrun, bench.program("twins")],
-            prefix=column.prefix, options=column.options, name=column.name,
-            env=column.env)
+        words, self.stat = bench.words(column.command(bench, bench.program("twins")),
+                                       name=column.name, **column.where())
         with open(self.stat + ".log", "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

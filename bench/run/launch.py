@@ -26,7 +26,7 @@ class Missing(Failed):
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        return str(probe.getsockname()[1])
 
 
 class Counters:
@@ -98,14 +98,14 @@ class Bench:
                          else f"status {done.returncode}")
         return done.stdout, Counters(stat)
 
-    def two(self, server, client, port, nodes=(0, 1), limit=100, **where):
-        """The client's output and the counters. Each has a core of its own where
-        there are two."""
-        cores = sorted(os.sched_getaffinity(0))
+    def two(self, command, nodes=(0, 1), limit=100, **where):
+        """COMMAND PORT and COMMAND PORT ADDRESS, the client: its output and the
+        counters. Each has a core of its own where there are two."""
+        cores, command = sorted(os.sched_getaffinity(0)), [*command, free_port()]
         sides = [[*(["taskset", "-c", str(core)] if len(cores) > 1 else []),
                   "timeout", str(limit), self.efasim, "run", "--node", str(node),
-                  "--", *command]
-                 for core, node, command in zip([*cores, 0], nodes,
-                                                (server, client))]
-        return self.fabric([os.path.join(HERE, "two.sh"), str(port), *sides[0],
+                  "--", *command, *address]
+                 for core, node, address in zip([*cores, 0], nodes,
+                                                ([], ["127.0.0.1"]))]
+        return self.fabric([os.path.join(HERE, "two.sh"), command[-1], *sides[0],
                             "@@", *sides[1]], limit=limit + 20, **where)

@@ -35,8 +35,7 @@ def must_fail(text, action, *arguments):
 
 
 def ask_cpu(bench, tls, cases):
-    program = cpu.Program(bench, Column("srd", "srd", env=[f"UCX_TLS={tls}"],
-                                        srdrun=True))
+    program = cpu.Program(bench, Column("srd", "srd", tls))
     found, failures = cpu.measure(bench, [program], cases, 2)
     program.stop()
     return found.get("srd"), failures.get("srd", "")
@@ -118,15 +117,13 @@ def main():
     check_unknown()
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as work:
         bench = Bench(os.path.realpath(sys.argv[1]), True, work)
-        figures = Column("srd", "srd", env=["UCX_TLS=srd"], srdrun=True).measure(
-            bench, ["lat:8", "bw:65536:16"])
+        figures = Column("srd", "srd").measure(bench, ["lat:8", "bw:65536:16"])
         if any(values[0] <= 0 for values in figures.values()):
             sys.exit(f"no figures: {figures}")
-        must_fail("something else did the work", Column(
-            "x", "x", env=["UCX_TLS=tcp"]).measure, bench, ["lat:8"])
-        must_fail("none should have", Column(
-            "x", "x", env=["UCX_TLS=srd"], srdrun=True,
-            over_device=False).measure, bench, ["lat:8"])
+        must_fail("something else did the work", Column("x", "x", "tcp").measure,
+                  bench, ["lat:8"])
+        must_fail("none should have", Column("x", "x", over_device=False).measure,
+                  bench, ["lat:8"])
         check_cpu(bench)
         tag = studies.operations(bench)["tag:8:16:1"]
         if min(tag["UCP"], tag["transport"], tag["verbs"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The studies: cases, and competitors in turn, A B A B."""
+import copy
 import glob
 import math
 import os
@@ -88,10 +89,9 @@ def host(bench):
     """Within a host: what srd in the list costs sm. Not a packet may cross the
     device."""
     return in_turn(bench, [
-        Column(name, tls, env=[f"UCX_TLS={tls}"], srdrun=srdrun, nodes=(0, 0),
+        Column(name, tls, tls, srdrun=tls.startswith("srd"), nodes=(0, 0),
                over_device=False)
-        for name, tls, srdrun in (("host_sm", "sm,self", False),
-                                  ("host_srd", "srd,sm,self", True))],
+        for name, tls in (("host_sm", "sm,self"), ("host_srd", "srd,sm,self"))],
                    [LATENCY, RATE, "lat:4096", "bw:65536:64", READ])
 
 
@@ -103,8 +103,7 @@ def intree(bench):
 
 def network(bench):
     """One message alone, 8 us each way and 100 Gb/s."""
-    there = some(columns.rivals(bench), "intree", "srd")
-    there.append(Column("ofi", "libfabric efa", "pair-ofi"))
+    there = [*some(columns.rivals(bench), "intree", "srd"), copy.copy(columns.OFI)]
     for column in there:
         column.options = ["--device", "efa2", "--latency-us", str(8 * DILATION),
                           "--rate-mbps", str(100000 // DILATION)]
@@ -128,7 +127,7 @@ def split(path, count, poll):
     return found, again / count
 
 
-def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
+def operations(bench, column=Column("srd", "srd"), env=(),
                arguments=("256", "tag:8:16:1")):
     """{phase of bench/twins: {floor: instructions}}"""
     if not shutil.which("valgrind"):
@@ -137,10 +136,10 @@ def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
     for old in glob.glob(out + "*"):
         os.unlink(old)
     text, _ = bench.fabric(
-        [*[bench.srdrun] * srdrun, "valgrind", "--tool=callgrind",
-         "--collect-atstart=no", "--dump-instr=yes",
-         f"--callgrind-out-file={out}", bench.program("twins"), *arguments],
-        prefix=prefix, env=env, limit=200, options=options)
+        column.command(bench, "valgrind", "--tool=callgrind", "--collect-atstart=no",
+                       "--dump-instr=yes", f"--callgrind-out-file={out}",
+                       bench.program("twins"), *arguments),
+        limit=200, **column.where(*env))
     counts = {words[0]: int(words[1]) for words in
               map(str.split, text.splitlines()) if len(words) == 2}
     paths = {}
@@ -161,9 +160,8 @@ def operations(bench, prefix=(), env=("UCX_TLS=srd",), options=(), srdrun=True,
 
 
 def floors_direct(bench):
-    return operations(bench, columns.in_sid(bench),
-                      ["UCX_TLS=srd", "UCX_EFA_DIRECT=y"],
-                      ["--device", "efa2", "--no-strict-batch"])
+    return operations(bench, columns.direct(bench, "--device", "efa2",
+                                            "--no-strict-batch"))
 
 
 def intree_floors(bench):
@@ -172,16 +170,12 @@ def intree_floors(bench):
     few = [case for case in SHAPES if case not in many]
     found, count = {}, 4096 if bench.quick else 16384
     for column in columns.rivals(bench, calls_device=True):
-        def counted(column, *env, **more):
-            return operations(bench, column.prefix, [*column.env, *env],
-                              column.options, column.srdrun, **more)
-
         # blocks by zero-copy, as without valgrind, under which UCP takes another
         # processor
         found[column.name] = {
-            **counted(column, "UCX_ZCOPY_THRESH=1", arguments=("4", "blocks")),
-            **counted(column, arguments=(str(count), *few)),
-            **counted(column, arguments=(str(4 * count), *many))}
+            **operations(bench, column, ["UCX_ZCOPY_THRESH=1"], ("4", "blocks")),
+            **operations(bench, column, (), (str(count), *few)),
+            **operations(bench, column, (), (str(4 * count), *many))}
     return found
 
 
