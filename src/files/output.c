@@ -162,7 +162,11 @@ static int output_is_mounted(int fd)
     if (mounts != NULL) {
         fclose(mounts);
     }
-    return !is_known || ((user != 0) && (user != output_user()));
+    if (is_known && ((user == 0) || (user == output_user()))) {
+        return 0;
+    }
+    errno = (is_known || (mounts != NULL)) ? EPERM : ENOSYS;
+    return 1;
 }
 
 /* The number of all who have none in this user namespace; 0: each has one. */
@@ -240,10 +244,8 @@ static int output_step(int *at_p, const char *part, char *way, const char *rest)
     if ((next < 0) && (errno == ENOTDIR)) { /* a link, and no automount */
         next = openat(kept, part, OUTPUT_PLACE | O_NOFOLLOW);
     }
-    if ((next >= 0) && output_is_mounted(next)) {
-        errno = EPERM;
-    } else if ((next >= 0) && (fstat(kept, &folder) == 0) &&
-               (fstat(next, &st) == 0)) {
+    if ((next >= 0) && !output_is_mounted(next) &&
+        (fstat(kept, &folder) == 0) && (fstat(next, &st) == 0)) {
         if (!S_ISLNK(st.st_mode)) {
             *at_p = next;
             next  = kept;
@@ -272,8 +274,7 @@ static int output_from(int at, const char *path, const char **name_p)
     *name_p = strrchr(path, '/');
     *name_p = (*name_p == NULL) ? path : *name_p + 1;
     if ((at >= 0) && output_is_mounted(at)) {
-        ret   = -1;
-        errno = EPERM;
+        ret = -1;
     } else if ((size_t)(*name_p - path) >= sizeof(way)) {
         ret   = -1;
         errno = ENAMETOOLONG;
@@ -361,7 +362,10 @@ static int output_is_own(int fd, const struct stat *folder)
     struct stat file = { 0 };
     int ret;
 
-    ret = !output_is_mounted(fd) && (fstat(fd, &file) == 0) &&
+    if (output_is_mounted(fd)) {
+        return 0;
+    }
+    ret = (fstat(fd, &file) == 0) &&
           S_ISREG(file.st_mode) && (file.st_nlink == 1) &&
           ((file.st_uid == geteuid()) ||
            (!(folder->st_mode & (S_IWOTH | S_IWGRP)) &&
@@ -414,8 +418,6 @@ static int output_own_file(int at, const char *name, int flags)
         if (!is_file || ((fd < 0) && (errno == ENOENT))) { /* no /proc */
             fd = openat(at, name, flags, 0666);
         }
-    } else {
-        errno = EPERM;
     }
     output_close(place);
     return fd;

@@ -17,7 +17,8 @@ struct statx; /* <linux/stat.h> */
 /* The folder that a file's name is in, reached part by part: it stays the one
  * that was looked at, whatever others then rename. *name_p: the name in there,
  * "" if the path ends with a slash. A descriptor for openat() and the like; -1
- * with errno; EPERM: a link of another user's is on the way, or his mount. */
+ * with errno; EPERM: a link of another user's is on the way, or his mount;
+ * ENOSYS: whose mount it is cannot be told without /proc. */
 int output_folder(const char *path, const char **name_p);
 
 /* Closes it, if there is one (-1: none); errno stays as it was. */
