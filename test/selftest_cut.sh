@@ -25,20 +25,26 @@ cut_link() {
 }
 
 # Where TCP packets are dropped, too, that is told before the kernel gives up those
-# who knocked earlier: here by a listener whose queue is full.
+# who knocked earlier: here by a listener whose queue is full. A process that is stopped
+# meanwhile, as by ^Z, goes on to wait.
 tcp_dropped() {
     need python3
     OUT=$CHECK_LOG.out
     # shellcheck disable=SC2016  # for the inner shell
     "$EFASIM" run -- python3 -c '
-import socket, subprocess, sys
+import signal, socket, subprocess, sys, time
 full = socket.create_server(("127.0.0.1", 0), backlog=0)
 port = full.getsockname()[1]
 waiting = [socket.socket() for _ in range(4)]
 for peer in waiting:
     peer.setblocking(False)
     peer.connect_ex(("127.0.0.1", port))
-status = subprocess.run([*sys.argv[1:], "--peer", f"127.0.0.1:{port}"]).returncode
+asks = subprocess.Popen([*sys.argv[1:], "--peer", f"127.0.0.1:{port}"])
+for _ in range(20):
+    time.sleep(0.05)
+    asks.send_signal(signal.SIGSTOP)
+    asks.send_signal(signal.SIGCONT)
+status = asks.wait()
 if waiting[-1].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
     print("the kernel gave up first")
 sys.exit(status)

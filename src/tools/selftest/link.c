@@ -184,14 +184,14 @@ int st_link_child(st_link_t *link, const char *device)
 static int link_connect(int fd, const struct addrinfo *at)
 {
     static const struct timeval limit = {.tv_sec = LINK_CONNECT_S}, none = {0};
-    int err = 0;
+    int err;
 
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-        err = (errno == EINPROGRESS) ? ETIMEDOUT : errno;
-    }
+    do { /* (a process that is stopped and continued has EINTR) */
+        err = (connect(fd, at->ai_addr, at->ai_addrlen) != 0) ? errno : 0;
+    } while (err == EINTR);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
-    return err;
+    return ((err == EINPROGRESS) || (err == EALREADY)) ? ETIMEDOUT : err;
 }
 
 static void link_no_delay(int fd)
