@@ -2,6 +2,7 @@
 """NIXL between two processes, for suite python: `nixl_checks.py CHECK PORT` is
 the side that is asked, `nixl_checks.py CHECK PORT ADDRESS` the one that asks."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -332,6 +333,8 @@ def main():
         return
     port = int(sys.argv[2])
     address = sys.argv[3] if len(sys.argv) > 3 else None
+    if 'CANCEL_ENDS' in os.environ:
+        ctypes.CDLL(os.environ['CANCEL_ENDS'], ctypes.RTLD_GLOBAL)
     channel = base.channel_open(address, port)
     agent = new_agent('b' if address else 'a')
     globals()[name + ('_b' if address else '_a')](agent, channel)

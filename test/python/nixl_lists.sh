@@ -52,16 +52,26 @@ END
 }
 
 # The target of a list is killed in its middle: it ends with an error, and no
-# registration is left, nor a descriptor.
+# registration is left, nor a descriptor. Half of the list cannot come, however late
+# the target sees how much has.
+nixl_killed_list() {
+    need cc
+    cc -shared -fPIC -o "$CHECK_LOG.so" "$PYTHON_DIR/cancel_ends.c" -ldl ||
+        fail "cc: status $?"
+    nixl_in "$1" nixl_killed_list_inside
+}
+
 nixl_killed_list_inside() {
-    local trace=$CHECK_LOG.trace pid
+    local trace=$CHECK_LOG.trace plan=$CHECK_LOG.plan pid
     # shellcheck disable=SC2034 # for sides
     PYTHON=$1
     rm -f "$trace"
+    echo "after 4000 clog 0 1" >"$plan"
     export PYTHONPATH=$PYTHON_EXAMPLES SERVER_MAY_DIE=1 NIXL_UCX_SGL_ENABLE=1
+    export CANCEL_ENDS=$CHECK_LOG.so
     sides "$PYTHON_DIR/nixl_checks.py" killed_list @PORT@ -- \
         "$PYTHON_DIR/nixl_checks.py" killed_list @PORT@ 127.0.0.1 : \
-        --device efa2 --trace "$trace" || exit 1
+        --device efa2 --trace "$trace" --plan "$plan" || exit 1
     grep -q '^ok the peer of a list' "$CHECK_LOG" || fail "the check did not end"
     at_least "written" "$(stat_sum "$STAT" rdma_write_bytes 1)" $((1024 * 16384))
     at_most "doorbells" "$(stat_sum "$STAT" doorbells 1)" \
@@ -101,6 +111,6 @@ nixl_lists_checks() {
     check nixl_lists 90 nixl_in 13 nixl_lists_inside
     check nixl_lists_direct 90 nixl_in sid nixl_lists_inside
     check nixl_kv 90 nixl_in 13 nixl_kv_inside
-    check nixl_killed_list 60 nixl_in 13 nixl_killed_list_inside
-    check nixl_killed_list_direct 60 nixl_in sid nixl_killed_list_inside
+    check nixl_killed_list 60 nixl_killed_list 13
+    check nixl_killed_list_direct 60 nixl_killed_list sid
 }
