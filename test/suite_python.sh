@@ -385,9 +385,9 @@ pytest_run() {
     shift 2
     while [ "$1" != : ]; do options+=("$1"); shift; done
     shift
-    export UCX_TLS=$tls
+    export UCX_TLS=$tls PYTHONPATH=$PYTHONPATH:$PYTHON_DIR
     DEVICE_MAY_IDLE=1 with_stat "${options[@]}" -- "$SRDRUN" "$PYTHON" -m pytest \
-        -q -p no:cacheprovider --import-mode=importlib --timeout=120 \
+        -q -p no:cacheprovider -p patient --import-mode=importlib \
         --junit-xml="$CHECK_LOG.$name.xml" "$@" >"$CHECK_LOG.$name" 2>&1
     tail -n 1 "$CHECK_LOG.$name"
     [ -s "$CHECK_LOG.$name.xml" ] || { tail -n 20 "$CHECK_LOG.$name"; fail "$name"; }
