@@ -76,9 +76,7 @@ errors_pair() {
         127.0.0.1 -p "$port" -t tag_bw -n 100000000 >"$CHECK_LOG.client" 2>&1 &
     client=$!
     # its line of the first second
-    until ! kill -0 $client 2>/dev/null || grep -q '^\[thread' "$CHECK_LOG.client"; do
-        sleep 0.1
-    done
+    wait_until $client grep -q '^\[thread' "$CHECK_LOG.client"
     "${4-true}" $server
     wait $client
     kill $server 2>/dev/null

@@ -26,17 +26,13 @@ on_hosts() {
         ip -n "$a" link set v0 up && ip -n "$b" link set v1 up &&
         ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
         ip netns exec "$a" true; } || skip_here "no network namespaces here"
-    { link_up "$a" v0 && link_up "$b" v1; } || fail "the link does not come up"
+    wait_until $$ link_up "$a" v0
+    wait_until $$ link_up "$b" v1
     with_stat -- "${CALL[@]}" "$function" "$a" "$b" "$@"
 }
 
 link_up() {
-    local tries=0
-    until [ "$(ip netns exec "$1" cat "/sys/class/net/$2/operstate")" = up ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 100 ] || return 1
-        sleep 0.05
-    done
+    [ "$(ip netns exec "$1" cat "/sys/class/net/$2/operstate")" = up ]
 }
 
 # between_hosts SERVER_ENV -- CLIENT_ENV: ucx_perftest over what is set. Lines of
@@ -47,7 +43,7 @@ between_hosts() {
 }
 
 between_hosts_inside() {
-    local a=$1 b=$2 server=() pid status tries=0
+    local a=$1 b=$2 server=() pid status
     need_perftest
     shift 2
     while [ "$1" != -- ]; do
@@ -58,11 +54,8 @@ between_hosts_inside() {
     ip netns exec "$a" "$EFASIM" run --node 0 -- env "${server[@]}" \
         "${STOCK_PERFTEST[@]}" -p 23459 >"$CHECK_LOG.server" 2>&1 &
     pid=$!
-    until ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ] || fail "the server does not listen"
-        sleep 0.05
-    done
+    wait_until $pid ip netns exec "$a" grep -qs ':5BA3 ' /proc/net/tcp ||
+        fail "the server does not listen"
     ip netns exec "$b" "$EFASIM" run --node 1 -- env "$@" "${STOCK_PERFTEST[@]}" \
         10.77.0.1 -p 23459 -t tag_lat -s 8 -n 50 -w 2 >"$CHECK_LOG.client" 2>&1
     status=$?
@@ -275,7 +268,7 @@ END
 # far_server NAME COMMAND...: starts one with COMMAND in front, whose address comes
 # into $CHECK_LOG.NAME. far_servers_end waits for all of them.
 far_server() {
-    local name=$1 tries=0
+    local name=$1
     shift
     rm -f "$CHECK_LOG.$name" "$CHECK_LOG.fifo"
     mkfifo "$CHECK_LOG.fifo"
@@ -284,11 +277,8 @@ far_server() {
     far_pids+=($!)
     exec {far_fd}>"$CHECK_LOG.fifo" # closed: the server ends
     far_fds+=("$far_fd")
-    until [ -e "$CHECK_LOG.$name" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ] || fail "no address: $(cat "$CHECK_LOG.$name.log")"
-        sleep 0.05
-    done
+    wait_until "${far_pids[-1]}" [ -e "$CHECK_LOG.$name" ] ||
+        fail "no address: $(cat "$CHECK_LOG.$name.log")"
 }
 
 far_servers_end() {

@@ -70,21 +70,18 @@ deploy_kubernetes() {
     python3 "$TEST_DIR/deploy_yaml.py" "$TEST_DIR/../contrib/deploy" \
         >"$CHECK_LOG.commands" || fail "the manifests are not as they should be"
     cat "$CHECK_LOG.commands"
-    local listen peer listener tries
+    local listen peer listener
     read -r listen <"$CHECK_LOG.commands"
     peer=$(sed -n 2p "$CHECK_LOG.commands")
     # shellcheck disable=SC2086 # words
     PATH=$BUILD/bin:$PATH "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME -- $listen \
         >"$CHECK_LOG.listen" 2>&1 &
     listener=$!
-    for tries in $(seq 100); do
-        ! grep -q '^waiting for' "$CHECK_LOG.listen" || break
-        sleep 0.05
-    done
+    wait_until $listener grep -q '^waiting for' "$CHECK_LOG.listen"
     # shellcheck disable=SC2086
     PATH=$BUILD/bin:$PATH "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME -- \
         ${peer/ srd-selftest/ localhost} --all >"$CHECK_LOG.peer"
-    wait "$listener" || fail "the listener after $tries looks: status $?"
+    wait "$listener" || fail "the listener: status $?"
     grep -E '^same +delivery, between hosts' "$CHECK_LOG.peer" ||
         fail "$(tail -n 3 "$CHECK_LOG.peer")"
 }

@@ -8,6 +8,8 @@
 set -u
 export DEBIAN_FRONTEND=noninteractive
 top=$(cd "$(dirname "$0")/.." && pwd -P)
+# shellcheck source=contrib/ci/ports.sh
+. "$top/contrib/ci/ports.sh"
 build=$1
 shift
 pids=()
@@ -19,14 +21,10 @@ started() {
     pids+=($!)
 }
 
-# until_true COMMAND...: for ten seconds at most.
+# until_true COMMAND...: as long as the service that was started last is there.
 until_true() {
-    local i
-    for i in $(seq 100); do
-        ! "$@" >/dev/null 2>&1 || return 0
-        sleep 0.1
-    done
-    echo "not after $i looks: $*"
+    ! wait_until "${pids[-1]}" "$@" >/dev/null 2>&1 || return 0
+    echo "its service ended before: $*"
     tail -n 5 /tmp/*.log
     exit 1
 }
@@ -77,7 +75,7 @@ for name in srdrun srd_info; do
         "$build/bin" 600000 "$build/bin/$name" >"/tmp/bin/$name"
     chmod +x "/tmp/bin/$name"
 done
-PATH=/tmp/bin:$build/bin:$PATH timeout 300 sbatch --wait --nodes=2 \
+PATH=/tmp/bin:$build/bin:$PATH sbatch --wait --nodes=2 \
     --ntasks-per-node=2 --output=/tmp/job.out \
     "$top/contrib/deploy/slurm.sbatch" "$@"
 status=$?

@@ -34,15 +34,10 @@ soak_plan() {
     done
 }
 
-# soak_pid LOG: of the program whose output that is, once it runs.
+# soak_pid LOG RUN: of the program whose output that is, once RUN has started it.
 soak_pid() {
-    local pid tries
-    for ((tries = 0; tries < 200; ++tries)); do
-        pid=$(awk '$3 == "begins" { print $2; exit }' "$1")
-        [ -z "$pid" ] || break
-        sleep 0.05
-    done
-    echo "${pid:-0}"
+    wait_until "$2" grep -q '^[0-9.]* [0-9]* begins' "$1" || echo 0
+    awk '$3 == "begins" { print $2; exit }' "$1"
 }
 
 # soak_client PORT SECONDS: another one; sets `client`, `client_run`.
@@ -52,7 +47,7 @@ soak_client() {
         --port "$1" --seconds "$2" --seed "$seed" \
         >"$CHECK_LOG.client$number" 2>&1 &
     client_run=$!
-    client=$(soak_pid "$CHECK_LOG.client$number")
+    client=$(soak_pid "$CHECK_LOG.client$number" $client_run)
 }
 
 soak_stop() {
@@ -80,7 +75,7 @@ soak_inside() {
     "$EFASIM" run --node 0 -- "${SOAK_RUN[@]}" "$BUILD/test/ucp_soak" \
         --port "$1" --seed "$seed" >"$CHECK_LOG.server" 2>&1 &
     server_run=$!
-    server=$(soak_pid "$CHECK_LOG.server")
+    server=$(soak_pid "$CHECK_LOG.server" $server_run)
     soak_client "$1" "$2"
     # (the last 12 s are quiet: the client ends by itself)
     while [ $SECONDS -lt $((end - 12)) ] && kill -0 "$client_run" "$server_run"

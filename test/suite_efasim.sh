@@ -118,8 +118,7 @@ threads_with() {
         fail "${cc[*]}: status $?"
     echo 'called_from_lib:libefasim.so' >"$CHECK_LOG.tsan"
     export TSAN_OPTIONS=suppressions=$CHECK_LOG.tsan
-    with_stat -- timeout -k 5 90 "$@" "$program" 2>&1 ||
-        fail "status $?"
+    with_stat -- "$@" "$program" 2>&1 || fail "status $?"
     grep -q '^ok 2000 messages' "$CHECK_LOG" || fail "no ok line"
     ! grep -E 'SUMMARY: |ERROR SUMMARY: [1-9]' "$CHECK_LOG" ||
         fail "the sanitizer complained"
@@ -188,20 +187,19 @@ stat_command() {
         <"$CHECK_LOG.json")" = "$(<"$CHECK_LOG.line")" ] || fail "without a fabric, the JSON"
 }
 
+stat_moved() {
+    "$EFASIM" stat --fabric "$1" | grep -qE '^   1  rdmap0s6 +[1-9][0-9]+ +[1-9]'
+}
+
 stat_rounds() {
     local port out watch
     port=$(random_port)
     killed_pair "$port" ib_send_bw -s 4096 -D 600
-    until "$EFASIM" stat --fabric "$1" | grep -qE '^   1  rdmap0s6 +[1-9][0-9]+ +[1-9]'; do
-        kill -0 "$client_pid" || fail "the client ended"
-        sleep 0.1
-    done
+    wait_until "$client_pid" stat_moved "$1" || fail "the client ended"
     "$EFASIM" stat --fabric "$1" --watch >"$CHECK_LOG.watch" &
     watch=$!
-    until [ "$(grep -cE '^host 1 rdmap0s6 tx_pkts +[1-9]' "$CHECK_LOG.watch")" -ge 2 ]; do
-        kill -0 "$watch" || fail "the table did not renew itself"
-        sleep 0.1
-    done
+    wait_until "$watch" grep -zqE '(\nhost 1 rdmap0s6 tx_pkts +[1-9].*){2}' \
+        "$CHECK_LOG.watch" || fail "the table did not renew itself"
     kill "$watch"
     "$EFASIM" stat --fabric "$1" | tee "$CHECK_LOG.table"
     "$EFASIM" stat --fabric "$1" --raw | tee "$CHECK_LOG.raw"

@@ -134,13 +134,13 @@ guests() {
     served=$!
     # shellcheck disable=SC2064 # now
     trap "kill $served; wait $served; rm -rf '$work'" EXIT
-    guests_wait "$served" test -S "$work/b/0" || fail "efapci did not start"
+    wait_until "$served" test -S "$work/b/0" || fail "efapci did not start"
     guests_one "$work/a" 1 $messages >"$CHECK_LOG.a" 2>&1 &
     first=$!
     guests_one "$work/b" 0 $messages >"$CHECK_LOG.b" 2>&1 &
     second=$!
-    if guests_wait "$first" grep -q 'far under way' "$CHECK_LOG.a" &&
-        guests_wait "$second" grep -q 'far under way' "$CHECK_LOG.b"; then
+    if wait_until "$first" grep -q 'far under way' "$CHECK_LOG.a" &&
+        wait_until "$second" grep -q 'far under way' "$CHECK_LOG.b"; then
         machine=$(guests_machine "$work/b/0") || fail "no machine to be stopped"
         guests_stop "$served" 6
         guests_stop "$machine" 10
@@ -155,17 +155,6 @@ guests() {
     [ "$(cat "$CHECK_LOG.a" "$CHECK_LOG.b" |
         grep -c "far sent $messages arrived $messages wrong 0")" = 2 ] ||
         fail "messages are missing"
-}
-
-# guests_wait PID COMMAND...: until it succeeds; fails if PID ends before. The
-# check's limit is the only one.
-guests_wait() {
-    local pid=$1
-    shift
-    until "$@"; do
-        kill -0 "$pid" 2>/dev/null || return 1
-        sleep 0.1
-    done
 }
 
 # guests_stop PID SECONDS

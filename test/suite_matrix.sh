@@ -53,7 +53,7 @@ release_core() {
     ours "$r" ud_tag_bw 60 ucp with_ud perftest tag_bw --loss 0.02
     ours "$r" ud_bytes 90 ucp with_ud bytes_check \
         "--loss 0.05 --duplicate 0.05 --reorder 0.3" --max 300000
-    # 9 time-outs of at most 0.5 s end within the 5 s that killed_check waits
+    # 9 time-outs of at most 0.5 s end within the check's limit
     UCX_EFA_UD_TRIES=9 ours "$r" ud_killed 30 ucp with_ud killed_check both 64
     ours "$r" ud_mpi_4 90 mpi mpi_ud 4 100000 --loss 0.05
     ours "$r" tls_unset 30 load beside_ib

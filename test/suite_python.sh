@@ -219,10 +219,7 @@ ucxx_late_inside() {
         "$1" --rounds 1) client status=0
     "$EFASIM" run --node 1 -- "${program[@]}" 127.0.0.1 &
     client=$!
-    until grep -q '^waiting for 127.0.0.1, ' "$CHECK_LOG"; do
-        kill -0 $client || exit 1
-        sleep 0.1
-    done
+    wait_until $client grep -q '^waiting for 127.0.0.1, ' "$CHECK_LOG" || exit 1
     "$EFASIM" run --node 0 -- "${program[@]}" >"$CHECK_LOG.server" 2>&1 &
     wait $client || status=$?
     [ $status = 0 ] || kill %2
@@ -295,7 +292,7 @@ pingpong_busy() {
     port=$(random_port)
     "$PYTHON" -c 'import socket, sys, time
 it = socket.create_server(("0.0.0.0", int(sys.argv[1])))
-time.sleep(60)' "$port" &
+time.sleep(6000)' "$port" &
     pid=$!
     wait_listen "$port" $pid || fail "nobody listens"
     "$EFASIM" run -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" \
@@ -319,11 +316,8 @@ pingpong_waits() {
     "$EFASIM" run -- "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/ucxx_pingpong.py" \
         --port "$port" 127.0.0.1 >"$CHECK_LOG.out" 2>&1 &
     pid=$!
-    until grep -q "^waiting for 127.0.0.1, port $port, at most .*started there" \
-        "$CHECK_LOG.out"; do
-        kill -0 $pid || { cat "$CHECK_LOG.out" && fail "not a word"; }
-        sleep 0.1
-    done
+    wait_until $pid grep -q "^waiting for 127.0.0.1, port $port, at most .*started there" \
+        "$CHECK_LOG.out" || { cat "$CHECK_LOG.out" && fail "not a word"; }
     kill $pid
     cat "$CHECK_LOG.out"
 }

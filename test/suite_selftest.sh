@@ -320,9 +320,7 @@ peers() {
     "$EFASIM" run --node 1 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --listen=$port >"$OUT.listen" 2>&1 &
     listener=$!
-    until grep -qs '^waiting for' "$OUT.listen" || ! kill -0 $listener; do
-        sleep 0.05
-    done
+    wait_until $listener grep -qs '^waiting for' "$OUT.listen"
     "$EFASIM" run --node 0 --timeout-ms $SELFTEST_TIME "${knobs[@]}" -- \
         "$BUILD/bin/srd_info" --selftest --peer "localhost:$port" \
         --all --json "$OUT.json" "$@" >"$OUT" 2>"$OUT.progress" || STATUS=$?

@@ -22,13 +22,18 @@ random_port() {
     return 1
 }
 
-# wait_listen PORT PID: until PORT listens; fails if PID ends before.
-wait_listen() {
-    local tries=0
-    until port_listens "$1"; do
-        kill -0 "$2" 2>/dev/null || return 1
-        tries=$((tries + 1))
-        [ "$tries" -lt 1000 ] || return 1
+# wait_until PID COMMAND...: until it succeeds; fails if PID ends before. How long that
+# takes says nothing but how busy the machine is.
+wait_until() {
+    local pid=$1
+    shift
+    until "$@"; do
+        kill -0 "$pid" 2>/dev/null || return 1
         sleep 0.05
     done
+}
+
+# wait_listen PORT PID: until PORT listens; fails if PID ends before.
+wait_listen() {
+    wait_until "$2" port_listens "$1"
 }

@@ -46,7 +46,7 @@ killed() {
 
 killed_inside() {
     local run=("$SRDRUN" "$BUILD/test/ucp_gpu" --port "$1" --max 16777216) pid
-    local victim tries=0 status=0
+    local victim status=0
     export UCX_HANDLE_ERRORS=none
     "$EFASIM" run --node 0 -- "${run[@]}" --endless >"$CHECK_LOG.a" 2>&1 &
     pid=$!
@@ -54,11 +54,8 @@ killed_inside() {
     "$EFASIM" run --node 1 -- "${run[@]}" --client --endless \
         >"$CHECK_LOG.b" 2>&1 &
     victim=$!
-    until grep -q 'under way' "$CHECK_LOG.b"; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "no traffic: $(cat "$CHECK_LOG.b")"
-        sleep 0.1
-    done
+    wait_until $victim grep -q 'under way' "$CHECK_LOG.b" ||
+        fail "no traffic: $(cat "$CHECK_LOG.b")"
     # the program is a child of efasim's
     pkill -KILL -P "$victim" -x ucp_gpu || fail "no process to kill"
     wait "$pid" || status=$?
@@ -94,7 +91,7 @@ registration() {
     while true; do
         status=0
         EFASIM_FAIL_COMMAND=$1:$n:EIO gpu_pair "${HOW[@]}" -- --tests tag,get \
-            --min 65536 --max 70000 --iters 0 --timeout 10 || status=$?
+            --min 65536 --max 70000 --iters 0 || status=$?
         no_wrong_bytes "$1:$n"
         grep -hE 'EFA +(DIAG|WARN|ERROR) .*(cannot register|copied through host)' \
             "$GPU_LOG" "$CHECK_LOG.server" || break

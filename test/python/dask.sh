@@ -72,10 +72,8 @@ dask_inside() {
 dask_again() {
     "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/dask_cluster.py" scheduler "$@" \
         --host 127.0.0.1 >"$CHECK_LOG.again" 2>&1 &
-    until grep -q '^scheduler at' "$CHECK_LOG.again"; do
-        kill -0 $! 2>/dev/null || { tail -n 15 "$CHECK_LOG.again"; return 1; }
-        sleep 0.1
-    done
+    wait_until $! grep -q '^scheduler at' "$CHECK_LOG.again" ||
+        { tail -n 15 "$CHECK_LOG.again"; return 1; }
     kill $!
     wait
 }

@@ -57,13 +57,13 @@ without_device() {
     for word in "$@"; do
         [ "${word#"$obj"/}" = "$word" ] || leaks=1
     done
-    timeout 120 env ASAN_OPTIONS=detect_leaks=$leaks LD_PRELOAD="$preload" "$@"
+    env ASAN_OPTIONS=detect_leaks=$leaks LD_PRELOAD="$preload" "$@"
 }
 simulated() {
     "$build/bin/efasim" run --fabric "hooks$$" -- "$@"
 }
 hooked() {
-    simulated timeout 120 "$build/bin/srdrun" "$@"
+    simulated "$build/bin/srdrun" "$@"
 }
 
 libucp=$(ldconfig -p | awk '/libucp\.so\.0 / {print $NF; exit}')
@@ -170,7 +170,7 @@ if [ -n "$libucp" ]; then
     second() {
         # shellcheck disable=SC2016 # for the inner shell
         simulated sh -c 'LD_PRELOAD="$LD_PRELOAD $0" exec "$@"' \
-            "$preload $tmp/libuct_second.so.0" timeout 60 \
+            "$preload $tmp/libuct_second.so.0" \
             env ASAN_OPTIONS=detect_leaks=0 "$@" 2>&1
     }
     check "the module twice: registered once, late UCX" "$name: 1 md" \
