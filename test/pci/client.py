@@ -31,12 +31,14 @@ ILLEGAL, BUSY = 5, 7
 AQ_BASE, AQ_CAPS, ACQ_BASE, ACQ_CAPS, AQ_PROD = 0x10, 0x18, 0x20, 0x28, 0x2c
 MASK, CONTROL, STATUS = 0x4c, 0x54, 0x58
 
+PATIENCE = 60  # seconds: what is not there then does not come
+
 Reply = collections.namedtuple('Reply', 'error body fds')
 
 
-def until(is_so, seconds=20):
+def until(is_so):
     """Looks until it is so; whether it came to be."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not is_so() and time.monotonic() < end:
         time.sleep(0.01)
     return bool(is_so())
@@ -115,8 +117,8 @@ class Client:
         except OSError:
             return 0
 
-    def receive(self, seconds=20):
-        data, fds, size, end = b'', [], 16, time.monotonic() + seconds
+    def receive(self):
+        data, fds, size, end = b'', [], 16, time.monotonic() + PATIENCE
         while len(data) < size:
             self.socket.settimeout(max(end - time.monotonic(), 0.001))
             try:
@@ -216,7 +218,7 @@ class Guest(Client):
     def ring(self):
         self.write(BAR0, AQ_PROD, self.written)
 
-    def answer(self, seconds=10):
+    def answer(self, seconds=PATIENCE):
         """The answer to the next command: its 64 bytes; empty: none came."""
         place = self.ACQ + self.answered % self.DEPTH * 64
         phase = int(not self.answered & self.DEPTH)
@@ -262,6 +264,6 @@ class Guest(Client):
             assert self.command(MODIFY_QP, struct.pack(
                 '<III', 1, self.handle, state))[0] == 0
 
-    def interrupted(self, seconds):
+    def interrupted(self, seconds=PATIENCE):
         return bool(select.select([self.irq], [], [], seconds)[0] and
                     os.eventfd_read(self.irq))

@@ -23,7 +23,7 @@ from client import (
     ACQ_BASE, ACQ_CAPS, ALLOC_PD, ALLOC_UAR, AQ_BASE, AQ_CAPS, AQ_PROD, ATTACH_CNTR, BAR0,
     BAR2, BAR4, BUSY, CLOSED, CONFIG, CONTROL, CREATE_CNTR, CREATE_CQ, DESTROY_CNTR,
     DESTROY_CQ, DETACH_CNTR, DMA_MAP, DMA_UNMAP, ILLEGAL, INFO, IRQ_INFO, MASK, MODIFY_CNTR,
-    MSIX, READ, REGION_INFO, REG_MR, RESET, SET_IRQS, STATUS, VERSION, WRITE,
+    MSIX, PATIENCE, READ, REGION_INFO, REG_MR, RESET, SET_IRQS, STATUS, VERSION, WRITE,
     Client, Guest, Server, at, fields, memory_file, until)
 
 ALL = (1 << 64) - 1
@@ -59,7 +59,7 @@ class Beside(unittest.TestCase):
         return Guest(self.server.paths[0], *memory)
 
     def broken(self, guest):
-        self.assertTrue(until(lambda: guest.read(BAR0, STATUS) & FATAL, 1))
+        self.assertTrue(until(lambda: guest.read(BAR0, STATUS) & FATAL))
 
     def cut(self, guest):
         """A command that is gone breaks that device alone."""
@@ -161,7 +161,7 @@ class Message(Beside):
     def test_path_that_is_not_ours_stays(self):
         """A file, and a socket of another user."""
         def refused(text):
-            done = subprocess.run([Server.program, f'efa1:{name}'], text=True, timeout=20,
+            done = subprocess.run([Server.program, f'efa1:{name}'], text=True, timeout=PATIENCE,
                                   capture_output=True, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn(text, done.stdout + done.stderr)
@@ -279,7 +279,7 @@ class Hostile(Beside):
         self.assertEqual(guest.command(ALLOC_PD)[0], 0)  # a write to it waits
         self.assertTrue(self.other.is_served())
         os.eventfd_read(guest.irq)
-        self.assertTrue(guest.interrupted(20))  # the one that had no room
+        self.assertTrue(guest.interrupted())  # the one that had no room
 
     def test_interrupt_that_was_masked_comes_later(self):
         guest = self.guest()
@@ -287,7 +287,7 @@ class Hostile(Beside):
         self.assertEqual(guest.command(ALLOC_PD)[0], 0)
         self.assertFalse(guest.interrupted(0.3))
         guest.write(BAR0, MASK, 0)
-        self.assertTrue(guest.interrupted(20))
+        self.assertTrue(guest.interrupted())
 
     def test_wild_doorbells_fill_no_log(self):
         guest, wild, left_out = self.guest(), 0, 'more lines within a second'
@@ -454,7 +454,7 @@ class HugeMemory(Beside):
                 60, (4, 'Q', 2 << 20), (36, 'Q', 1 << shift), (44, 'B', shift),
                 (45, 'B', 1)))[0], 0, shift)
         guest.write(BAR4, guest.send_db, 1)  # is malformed: it completes there
-        until(lambda: guest.memory[Guest.FREE + 3], 5)
+        until(lambda: guest.memory[Guest.FREE + 3])
         self.assertEqual(guest.memory[Guest.FREE + 2], 2)  # status of the completion
 
     def test_parts_of_pages_are_mapped(self):

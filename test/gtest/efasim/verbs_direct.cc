@@ -62,8 +62,6 @@ TEST(Direct, without_calls)
     ASSERT_EQ(0, efadv_query_ah(two.ah, &ah, sizeof(ah)));
     EXPECT_EQ(32u, sq.max_batch);
 
-    int64_t begun = now_ms();
-
     for (uint16_t i = 0; i < 20; ++i) { /* less than a round of each queue */
         io_tx_wqe wqe   = {};
         io_rx_desc desc = {};
@@ -92,7 +90,6 @@ TEST(Direct, without_calls)
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(i < 10 ? 50 : 0));
     }
-    EXPECT_GT(begun + 10000, now_ms());
 }
 
 namespace {
@@ -167,8 +164,8 @@ TEST(control, virtual_time)
     EXPECT_TRUE(poll_none(b.rcq, 30));
     ASSERT_EQ(0, clock(10000000002ull));
     EXPECT_EQ(EINVAL, clock(5));
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq, 3000).status);
-    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq, 3000).status);
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(b.rcq).status);
+    EXPECT_EQ(IBV_WC_SUCCESS, poll_one(a.scq).status);
     EXPECT_EQ(before + 1, count_of("rx_pkts"));
     ASSERT_EQ(0, control("delay-us", "0"));
     ASSERT_EQ(0, clock(0));

@@ -41,7 +41,7 @@ TEST_F(Event, after_the_arm_only)
     EXPECT_FALSE(readable(b.channel, 50)) << "nothing came";
     ASSERT_EQ(0, b.recv(3, {mem.sge(0, 64)}));
     ASSERT_EQ(0, a.send(4, ah, b.address(), {mem.sge(64, 8)}));
-    ASSERT_TRUE(readable(b.channel, 5000));
+    ASSERT_TRUE(readable(b.channel, WAIT_MS));
     EXPECT_EQ(b.rcq, next_event(b.channel));
     EXPECT_EQ(3u, poll_one(b.rcq).wr_id);
     poll_one(a.scq);
@@ -64,7 +64,7 @@ TEST_F(Event, of_a_send)
     for (auto &to : {b.address(), nobody}) {
         ASSERT_EQ(0, ibv_req_notify_cq(a.scq, 0));
         ASSERT_EQ(0, a.send(2, ah, to, {mem.sge(64, 8)}));
-        ASSERT_TRUE(readable(a.channel, 20000));
+        ASSERT_TRUE(readable(a.channel, WAIT_MS));
         EXPECT_EQ(a.scq, next_event(a.channel));
         EXPECT_EQ(to.qpn == nobody.qpn ? ST_BAD_QPN : ST_OK,
                   poll_one(a.scq).vendor_err);
@@ -100,8 +100,8 @@ TEST_F(Event, none_is_missed)
             b.recv(1, {mem.sge(0, 64)});
         }
         if (got == before) {
-            if (!readable(b.channel, 10000)) {
-                ADD_FAILURE() << "slept 10 s at message " << got;
+            if (!readable(b.channel, WAIT_MS)) {
+                ADD_FAILURE() << "nothing came at message " << got;
                 break;
             }
             next_event(b.channel);

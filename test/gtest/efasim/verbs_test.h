@@ -54,7 +54,8 @@ enum {
     ST_UNREACHABLE   = EFA_STATUS_REMOTE_UNREACHED
 };
 
-constexpr int WAIT_MS = 20000;
+/* A wait that lasts so long is in vain. */
+constexpr int WAIT_MS = 60000;
 
 int64_t now_ms();
 

@@ -136,7 +136,7 @@ TEST_F(UctArm, again__takes_away_a_timer_that_ran_out)
     EXPECT_LT(0, left()) << "a request waits, and its peer may have gone";
 
     set(0, 1);
-    EXPECT_TRUE(ran_out(1000));
+    EXPECT_TRUE(ran_out(60000));
     ASSERT_TRUE(wait([&] { return request.done; }));
     EXPECT_TRUE(flush(ep));
     progress_for(0.05);
@@ -176,7 +176,7 @@ TEST_F(UctArm, no_operation_is_free__looks_soon)
     ASSERT_EQ(UCS_OK, arm());
     EXPECT_TRUE(runs_out_within(20000000));
 
-    ASSERT_TRUE(ran_out(1000));
+    ASSERT_TRUE(ran_out(60000));
     unsigned before = request.calls;
     a->progress();
     EXPECT_LT(before, request.calls);
@@ -211,7 +211,7 @@ TEST_F(UctArm, more_peers_than_buffers__one_wake_a_tick)
     ASSERT_EQ(UCS_OK, arm());
     EXPECT_LT(0, left()) << "the tick does not run";
     while ((left() != 0) && (wakes < 20 * ticks)) {
-        ASSERT_LE(0, poll(&pfd, 1, 20000));
+        ASSERT_LE(0, poll(&pfd, 1, 60000));
         ++wakes;
         a->progress();
         ASSERT_EQ(UCS_OK, arm());
@@ -237,13 +237,13 @@ TEST_F(UctArm, requests_that_post_nothing__are_all_served)
     }
     progress_for(0.05, {a});
     ASSERT_FALSE(requests[0].done);
-    for (start = now(); !requests[0].done && (now() - start < 20);) {
+    for (start = ran(); !requests[0].done && (ran() - start < 60);) {
         progress();
     }
     ASSERT_FALSE(requests.back().done) << "more than a round";
 
-    for (start = now(); (uct_iface_event_arm(a->iface(), UCT_EVENT_RECV) ==
-                         UCS_ERR_BUSY) && (now() - start < 20);) {
+    for (start = ran(); (uct_iface_event_arm(a->iface(), UCT_EVENT_RECV) ==
+                         UCS_ERR_BUSY) && (ran() - start < 60);) {
         a->progress();
     }
     EXPECT_TRUE(requests.back().done) << "it sleeps over them";
@@ -255,8 +255,8 @@ TEST_F(UctArm, broken_device__lets_its_program_sleep)
     open_armed();
     ASSERT_EQ(UCS_OK, uct_ep_am_short(b->connect(*a), AM_ID, 1, nullptr, 0));
     struct pollfd pfd = {fd, POLLIN, 0};
-    for (double start = now(); (poll(&pfd, 1, 0) == 0) &&
-                               (now() - start < 20);) {
+    for (double start = ran(); (poll(&pfd, 1, 0) == 0) &&
+                               (ran() - start < 60);) {
         b->progress();
     }
     device("inject", "send:1:1000"); /* flushed; an event was not taken */

@@ -125,7 +125,7 @@ TEST_F(UctContract, failed_and_reported__a_request_is_dispatched_and_told)
     rounds(1000);
     Pending request([&] { return send_to(ep); });
     EXPECT_EQ(UCS_OK, uct_ep_pending_add(ep, &request.uct, 0));
-    EXPECT_TRUE(wait([&] { return request.calls > 0; }, 5));
+    EXPECT_TRUE(wait([&] { return request.calls > 0; }));
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, request.answer);
 }
 

@@ -15,11 +15,8 @@ protected:
     /* Polls one completion, which the interface keeps (base_polled.c). */
     static void poll_one(Entity &entity)
     {
-        double end = now() + 5;
-
         while (uct_iface_event_arm(entity.iface(), UCT_EVENT_RECV) !=
                UCS_ERR_BUSY) {
-            ASSERT_LT(now(), end);
         }
     }
 };

@@ -241,7 +241,7 @@ TEST_F(UctFailure, event_arm__busy_while_something_waits_then_wakes)
     EXPECT_EQ(0, poll(&pfd, 1, 50));
     size_t before = b->received.size();
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 2, nullptr, 0));
-    EXPECT_EQ(1, poll(&pfd, 1, 10000));
+    EXPECT_EQ(1, poll(&pfd, 1, 60000));
     while (b->received.size() == before) {
         if (arm() == UCS_ERR_BUSY) {
             b->progress();
@@ -359,7 +359,7 @@ TEST_F(UctWaiting, asleep__wakes_when_the_peer_is_gone)
                 a->iface(), UCT_EVENT_RECV | UCT_EVENT_SEND_COMP);
         if (status == UCS_OK) {
             ++naps;
-            ASSERT_EQ(1, poll(&pfd, 1, 10000)) << "nothing woke it";
+            ASSERT_EQ(1, poll(&pfd, 1, 60000)) << "nothing woke it";
         } else {
             ASSERT_EQ(UCS_ERR_BUSY, status);
         }

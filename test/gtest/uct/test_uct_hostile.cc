@@ -183,8 +183,8 @@ protected:
 
     bool wait_b(const std::function<bool()> &done)
     {
-        for (double end = now() + 20; !done(); b->progress()) {
-            if (now() > end) {
+        for (double end = ran() + 60; !done(); b->progress()) {
+            if (ran() > end) {
                 return false;
             }
         }

@@ -56,7 +56,7 @@ protected:
                     reinterpret_cast<uintptr_t>(remote.data()) + offset,
                     rkey.rkey, &comp.uct);
         }));
-        ASSERT_TRUE(wait([&] { return comp.done > 0; }, 100));
+        ASSERT_TRUE(wait([&] { return comp.done > 0; }));
         EXPECT_EQ(UCS_OK, comp.status);
         uct_rkey_release(a->component(), &rkey);
     }

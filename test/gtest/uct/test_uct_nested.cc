@@ -130,7 +130,7 @@ protected:
         EXPECT_TRUE(wait([&] {
             return all_done(ops) &&
                    (uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK);
-        }, 5));
+        }));
         progress_for(0.02);
         expect_once(ops);
     }

@@ -122,7 +122,7 @@ TEST_F(UctScarce, a_flush_of_nothing_is_done)
     }
     idle = a->connect(*b);
     if (uct_ep_pending_add(idle, &flushed.uct, 0) == UCS_OK) {
-        EXPECT_TRUE(wait([&] { return flushed.done; }, 10));
+        EXPECT_TRUE(wait([&] { return flushed.done; }));
     }
     eps.push_back(idle);
 }
@@ -175,5 +175,5 @@ TEST_F(UctScarce, who_answers_is_served_beside_hosts_that_fell_silent)
         }
     }
     Pending *living = add(ep);
-    EXPECT_TRUE(wait([&] { return living->done; }, 10));
+    EXPECT_TRUE(wait([&] { return living->done; }));
 }

@@ -327,7 +327,7 @@ TEST_F(UctAgain, rma__not_for_ever)
         starts(put, 1000000, &comp);
         ASSERT_TRUE(wait([&] {
             return comp.done && !a->failures.empty();
-        }, 3));
+        }));
         inject_nothing();
         EXPECT_EQ(UCS_ERR_UNREACHABLE, comp.status);
         EXPECT_EQ(UCS_ERR_UNREACHABLE, a->failures[0].status);
@@ -396,7 +396,7 @@ TEST_F(UctAgain, messages__not_for_ever)
     inject("send", 14, 1000000);
     ep = a->connect(*b);
     ASSERT_EQ(UCS_OK, uct_ep_am_short(ep, AM_ID, 1, nullptr, 0));
-    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }, 3));
+    ASSERT_TRUE(wait([&] { return !a->failures.empty(); }));
     EXPECT_EQ(0u, b->count); /* (by the message's end or by the hello's) */
 }
 
@@ -443,7 +443,7 @@ TEST_F(UctAgain, rma__arming_does_not_spin)
     }
     EXPECT_EQ(0u, comp.done);
     EXPECT_LT(busy, 200u);
-    ASSERT_TRUE(wait([&] { return comp.done > 0; }, 3));
+    ASSERT_TRUE(wait([&] { return comp.done > 0; }));
 }
 
 /* The handler of the first of several that came early lets the endpoint fail:

@@ -331,6 +331,14 @@ double UctTest::now()
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
+double UctTest::ran()
+{
+    timespec ran;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return ran.tv_sec + ran.tv_nsec * 1e-9;
+}
+
 long UctTest::resident()
 {
     long size = 0, pages = 0;
@@ -350,12 +358,12 @@ long UctTest::resident()
 
 bool UctTest::wait(const std::function<bool()> &done, double seconds)
 {
-    const double end = now() + seconds;
+    const double end = ran() + seconds;
     std::unique_ptr<FastClock> fast;
     unsigned calls = 0;
 
     while (!done()) {
-        if (now() > end) {
+        if (ran() > end) {
             return false;
         }
         progress();
@@ -368,8 +376,8 @@ bool UctTest::wait(const std::function<bool()> &done, double seconds)
 
 bool UctTest::wait_a(const std::function<bool()> &done, double seconds)
 {
-    for (double end = now() + seconds; !done(); a->progress()) {
-        if (now() > end) {
+    for (double end = ran() + seconds; !done(); a->progress()) {
+        if (ran() > end) {
             return false;
         }
     }
@@ -378,14 +386,20 @@ bool UctTest::wait_a(const std::function<bool()> &done, double seconds)
 
 void UctTest::progress_for(double seconds)
 {
-    for (double end = now() + seconds; now() < end;) {
-        progress();
+    std::vector<Entity *> those = {a};
+
+    if (b != nullptr) {
+        those.push_back(b);
     }
+    progress_for(seconds, those);
 }
 
 void UctTest::progress_for(double seconds, const std::vector<Entity *> &those)
 {
-    for (double end = now() + seconds; now() < end;) {
+    unsigned rounds = 0;
+
+    for (double end = now() + seconds; (now() < end) || (rounds < 100);
+         ++rounds) {
         for (Entity *each : those) {
             each->progress();
         }

@@ -266,11 +266,14 @@ protected:
      * freed memory back. */
     static long resident();
 
-    /* Progresses until `done`; false after `seconds`. */
+    /* Seconds for which this thread has run: while others have the CPU it stands. */
+    static double ran();
+
+    /* Progresses until `done`; false after `seconds` of its own. */
     bool wait(const std::function<bool()> &done, double seconds = 60);
     /* The same while b does nothing, but for timers of the kernel's. */
     bool wait_a(const std::function<bool()> &done, double seconds = 60);
-    /* Progress of both, or of `those`. */
+    /* Progress of both, or of `those`; some rounds, however busy the machine is. */
     void progress_for(double seconds);
     static void progress_for(double seconds,
                              const std::vector<Entity *> &those);
