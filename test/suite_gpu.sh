@@ -142,7 +142,7 @@ injected() {
     gpu_ucx "${NEW[@]}"
     rendezvous_direct
     gpu_pair --inject "read:$1:1:3" -- --peer-err --tests tag --min 65536 \
-        --max 1000000 --iters 5 --timeout 15 || status=$?
+        --max 1000000 --iters 5 || status=$?
     no_wrong_bytes "$1"
     [ "$status" = 1 ] || fail "status $status, not an error"
     grep -E 'FAIL: (tag|the endpoint)' "$GPU_LOG" || fail "nobody was told"
@@ -178,9 +178,7 @@ rdma_write_inside() {
 large() {
     gpu_ucx "${NEW[@]}"
     rendezvous_direct
-    # (a GB is written and compared by the CPU between two signs of life)
-    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 \
-        --timeout 280 || exit 1
+    gpu_pair -- --tests tag,get --min 16777216 --max "$1" --iters 0 || exit 1
     all_by rdma_read_bytes
 }
 
@@ -189,7 +187,7 @@ segments() {
     gpu_ucx "${NEW[@]}"
     rendezvous_direct
     gpu_pair --accept registration:67108864 "$@" -- --tests tag,get \
-        --min 67108865 --max 201326592 --iters 2 --timeout 80 || exit 1
+        --min 67108865 --max 201326592 --iters 2 || exit 1
     gpu_no_trouble
     all_by rdma_read_bytes
 }

@@ -104,7 +104,7 @@ run_ud() {
             for seed in {1..10}; do
                 over_ud "bytes_loss_${loss}_$seed" 400 bytes_check \
                     "--loss $loss --duplicate 0.1 --reorder 0.3 --seed $seed" \
-                    --seed "$seed" --max 200000 --timeout 300
+                    --seed "$seed" --max 200000
             done
         done
     fi
@@ -189,8 +189,7 @@ suite_run() {
     if full; then
         check bytes_dense 1200 bytes_check "" --dense 1 --iters 1000
         check bytes_dense_reorder 1200 bytes_check "--reorder 0.5" --dense 1
-        check bytes_hold_100k 600 hold_check "" --hold-unexpected 100000 \
-            --max 2000 --timeout 300
+        check bytes_hold_100k 600 hold_check "" --hold-unexpected 100000 --max 2000
     fi
 
     check order_get_reorder 200 order_check get_zcopy --reorder 0.5

@@ -23,8 +23,7 @@
 #include <unistd.h>
 
 enum {
-    PAIR_OOB      = 30,   /* seconds until the other side has come */
-    PAIR_SAMPLES  = 20000
+    PAIR_SAMPLES = 20000
 };
 
 typedef struct pair_case {
@@ -253,8 +252,7 @@ static void pair_join(unsigned port)
 {
     static char mine[PAIR_ADDRESS], theirs[PAIR_ADDRESS];
 
-    pair_socket = is_client ? oob_connect(port, PAIR_OOB) :
-                              oob_accept(port, PAIR_OOB);
+    pair_socket = is_client ? oob_connect(port) : oob_accept(port);
     if (pair_socket < 0) {
         pair_fail("connect", "nobody is there");
     }

@@ -15,6 +15,9 @@
 /* A sleep that lasts as long as this missed its event, or nothing came. */
 #define NODE_SLEEP_MS 1000
 
+/* Rounds of progress in which nothing came, after which to look for the peer. */
+#define NODE_IDLE 1024
+
 #define NODE_FEATURES \
     (UCP_FEATURE_TAG | UCP_FEATURE_STREAM | UCP_FEATURE_AM | \
      UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64)
@@ -105,10 +108,11 @@ int node_open(node_t *node, const node_params_t *params)
     memset(node, 0, sizeof(*node));
     node->client   = params->client;
     node->sockaddr = params->sockaddr;
-    watchdog_init(params->timeout);
+    node->alone_ends = !params->peer_err && !params->sockaddr;
+    watchdog_init();
     watchdog_kick("open");
-    node->fd = params->client ? oob_connect(params->port, params->timeout) :
-                                oob_accept(params->port, params->timeout);
+    node->fd = params->client ? oob_connect(params->port) :
+                                oob_accept(params->port);
     if (node->fd < 0) {
         return -1;
     }
@@ -186,15 +190,31 @@ static void node_sleep(node_t *node)
     pfd[0].events = POLLIN;
     pfd[1].fd     = node->fd;
     pfd[1].events = POLLIN;
-    if (poll(pfd, 2, NODE_SLEEP_MS) == 0 && ucp_worker_progress(node->worker)) {
-        /* Slept the whole time although something waited. */
+    if (poll(pfd, 2, NODE_SLEEP_MS) == 0 &&
+        ucp_worker_progress(node->worker) && poll(pfd, 2, 0) == 0) {
+        /* Slept the whole time; of what waits the descriptor does not tell. */
         ++node->lost;
     }
 }
 
+static int node_peer_left(void)
+{
+    fprintf(stderr, "the peer left (its own message tells why) in %s\n",
+            watchdog.place);
+    return -1;
+}
+
 void node_progress(node_t *node)
 {
-    if (ucp_worker_progress(node->worker) == 0 && node->wakeup_fd >= 0) {
+    if (ucp_worker_progress(node->worker) != 0) {
+        return;
+    }
+    if (node->alone_ends && (++node->idle % NODE_IDLE == 0) &&
+        oob_left(node->fd)) {
+        (void)node_peer_left();
+        exit(1);
+    }
+    if (node->wakeup_fd >= 0) {
         node_sleep(node);
     }
 }
@@ -211,20 +231,14 @@ int node_barrier(node_t *node)
             node_progress(node);
         }
     }
-    if (ret < 0) {
-        fprintf(stderr, "the peer left (its own message tells why) in %s\n",
-                watchdog.place);
-        return -1;
-    }
-    return 0;
+    return (ret < 0) ? node_peer_left() : 0;
 }
 
 int node_swap(node_t *node, const void *mine, size_t len, void **theirs,
               size_t *theirs_len)
 {
     if (oob_swap(node->fd, mine, len, theirs, theirs_len)) {
-        fprintf(stderr, "the peer left in %s\n", watchdog.place);
-        return -1;
+        return node_peer_left();
     }
     return 0;
 }

@@ -20,7 +20,6 @@ typedef struct node_params {
     int      wakeup;   /* sleep on the worker's descriptor instead of polling */
     uint64_t features; /* of UCP, beside those that every test has */
     ucp_context_h ctx; /* NULL: one of its own, which has the features */
-    int      timeout;  /* seconds without progress until the watchdog ends us */
     void     (*err_cb)(void *arg, ucp_ep_h ep, ucs_status_t status);
     void     *err_arg; /* for err_cb; NULL err_cb: an error fails the test */
 } node_params_t;
@@ -35,6 +34,8 @@ typedef struct node {
     int           sockaddr;
     int           wakeup_fd; /* -1 when polling */
     int           closing;   /* a peer that leaves is no failure any more */
+    int           alone_ends; /* nobody else tells of a peer that leaves */
+    unsigned      idle;      /* rounds of progress in which nothing came */
     int           lost;      /* sleeps that ended by time with work waiting */
     ucs_status_t  ep_status; /* set by the default error callback */
 } node_t;
@@ -48,7 +49,9 @@ int node_close(node_t *node);
 /* Close the endpoint with ucp_ep_close_nbx @flags and wait for it. */
 ucs_status_t node_ep_close(node_t *node, uint32_t flags);
 
-/* One round of progress; sleeps a little when node->wakeup_fd is in use. */
+/* One round of progress; sleeps a little when node->wakeup_fd is in use. Where the
+ * endpoint has no error handling a peer that left ends this process with a line:
+ * it may wait for what will not come. */
 void node_progress(node_t *node);
 
 /* Progress until the peer comes to its same call. @return 0, -1: peer gone. */

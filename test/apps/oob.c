@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,54 +31,38 @@ static int oob_ready(int fd)
     return fd;
 }
 
-int oob_accept(uint16_t port, int seconds)
+int oob_accept(uint16_t port)
 {
     struct sockaddr_in addr = oob_addr(port);
     int listener            = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int fd                  = -1;
     int one                 = 1;
-    struct pollfd pfd;
 
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(listener, (struct sockaddr*)&addr, sizeof(addr)) ||
         listen(listener, 1)) {
         fprintf(stderr, "cannot listen on 127.0.0.1:%u: %s (give another "
                         "--port)\n", port, strerror(errno));
-        goto out;
+    } else {
+        fd = accept(listener, NULL, NULL);
     }
-
-    pfd.fd     = listener;
-    pfd.events = POLLIN;
-    if (poll(&pfd, 1, seconds * 1000) != 1) {
-        fprintf(stderr, "no client came to port %u within %d s\n", port,
-                seconds);
-        goto out;
-    }
-    fd = accept(listener, NULL, NULL);
-
-out:
     close(listener);
     return (fd < 0) ? -1 : oob_ready(fd);
 }
 
-int oob_connect(uint16_t port, int seconds)
+int oob_connect(uint16_t port)
 {
     struct sockaddr_in addr = oob_addr(port);
-    int tries               = seconds * 50;
     int fd;
 
-    do {
+    for (;;) {
         fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (!connect(fd, (struct sockaddr*)&addr, sizeof(addr))) {
             return oob_ready(fd);
         }
         close(fd);
         usleep(20000);
-    } while (--tries > 0);
-
-    fprintf(stderr, "no server on 127.0.0.1:%u within %d s (start it first, "
-                    "with the same --port)\n", port, seconds);
-    return -1;
+    }
 }
 
 static int oob_move(int fd, char *buf, size_t len, int is_send)
@@ -134,4 +117,12 @@ int oob_try_byte(int fd, uint8_t *byte)
         return 1;
     }
     return (n < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -1;
+}
+
+int oob_left(int fd)
+{
+    uint8_t byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+    return (n == 0) || ((n < 0) && (errno == ECONNRESET));
 }

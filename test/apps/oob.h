@@ -9,14 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Server: listen on 127.0.0.1:@port and accept one client.
- * Waits at most @seconds. @return a socket, or -1 with a line on stderr.
- */
-int oob_accept(uint16_t port, int seconds);
+/* Server: wait at 127.0.0.1:@port for a client. @return a socket, or -1 with a line
+ * on stderr. */
+int oob_accept(uint16_t port);
 
-/* Client: connect to 127.0.0.1:@port, trying again for @seconds. */
-int oob_connect(uint16_t port, int seconds);
+/* Client: connect to 127.0.0.1:@port, as soon as there is a server. */
+int oob_connect(uint16_t port);
 
 /* Send or receive exactly @len bytes. @return 0, or -1 (closed or error). */
 int oob_send(int fd, const void *buf, size_t len);
@@ -28,5 +26,8 @@ int oob_swap(int fd, const void *mine, size_t mine_len, void **theirs,
 
 /* @return 1: a byte was read into *byte, 0: none is there, -1: closed. */
 int oob_try_byte(int fd, uint8_t *byte);
+
+/* 1: the peer has closed its end, or ended, and nothing is to be read any more. */
+int oob_left(int fd);
 
 #endif

@@ -27,8 +27,7 @@ static const char bytes_usage[] =
     "  --sockaddr          client/server connection; takes --peer-err\n"
     "  --wakeup            sleep on the worker's descriptor between events\n"
     "  --hold-unexpected N instead, N messages to a sleeping receiver\n"
-    "  --hold-seconds S    its sleep [3]\n"
-    "  --timeout S         give up after S seconds without progress [60]\n";
+    "  --hold-seconds S    its sleep [3]\n";
 
 static int bytes_run_one(bytes_t *bt, const bytes_test_t *test,
                          uint64_t stream)
@@ -87,7 +86,7 @@ static int bytes_run(bytes_t *bt)
 
 int main(int argc, char **argv)
 {
-    node_params_t p = {.port = 23456, .timeout = 60};
+    node_params_t p = {.port = 23456};
     bytes_t bt      = {
         .opts = {.seed = 1, .iters = 100, .dense = 97, .window = 16,
                  .hold_seconds = 3, .max = 16u << 20}
@@ -108,7 +107,6 @@ int main(int argc, char **argv)
         ARG_FLAG("wakeup", p.wakeup),
         ARG_NUMBER("hold-unexpected", o->hold, 1, 1000000),
         ARG_NUMBER("hold-seconds", o->hold_seconds, 0, 3600),
-        ARG_NUMBER("timeout", p.timeout, 1, 3600),
         {.name = NULL}
     };
 

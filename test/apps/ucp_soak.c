@@ -15,7 +15,6 @@
 
 enum {
     SOAK_WORKERS  = 8,  /* sessions of a client's worker */
-    SOAK_HANG     = 60, /* seconds until the watchdog ends who stands still */
     SOAK_MESSAGES = 40  /* of a session, each way, at most */
 };
 
@@ -72,8 +71,8 @@ static int soak_wait_word(soak_t *s, const char *what)
 
 static int soak_meet(soak_t *s)
 {
-    s->node.fd = s->params.client ? oob_connect(s->params.port, SOAK_HANG) :
-                                    oob_accept(s->params.port, SOAK_HANG);
+    s->node.fd = s->params.client ? oob_connect(s->params.port) :
+                                    oob_accept(s->params.port);
     s->word    = SOAK_NONE;
     return (s->node.fd < 0) ? -1 : 0;
 }
@@ -337,7 +336,7 @@ int main(int argc, char **argv)
     arg_parse(argc, argv, soak_usage, args);
     s.until = soak_report_now() + seconds;
     s.rand = s.seed ^ (uint64_t)getpid() << 32;
-    watchdog_init(SOAK_HANG);
+    watchdog_init();
     soak_report("begins");
     ret = s.params.client ? soak_client(&s) : soak_server(&s);
     if (soak_traffic_end(&s)) {

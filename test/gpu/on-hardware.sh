@@ -85,10 +85,10 @@ pair() {
     shift
     say "$name"
     port=$((port + 1))
-    on 0 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port "$@" \
+    on 0 timeout 900 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port "$@" \
         >"$logs/server" 2>&1 &
     server=$!
-    on 1 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port --client "$@" \
+    on 1 timeout 900 "$build/bin/srdrun" "$build/test/ucp_gpu" --port $port --client "$@" \
         >"$logs/pair" 2>&1 || {
         status=$?
         kill $server 2>/dev/null # who waits for a client that is gone
@@ -100,7 +100,7 @@ pair() {
 
 export UCX_TLS=${UCX_TLS:-srd,cuda_copy} UCX_WARN_UNUSED_ENV_VARS=n
 for memory in dd hd dh; do
-    pair "every size, $memory" --memory $memory --max $most --iters 20 --timeout 120
+    pair "every size, $memory" --memory $memory --max $most --iters 20
 done
 
 # A real GPU's memory is out of the emulated EFA's reach.
@@ -134,11 +134,10 @@ by_efa() {
         wrong "$name: $total bytes were read by RDMA, not ${bytes:-all}"
 }
 
-by_efa "rendezvous up to $large" --min 65536 --max "$large" --iters 0 --timeout 300
+by_efa "rendezvous up to $large" --min 65536 --max "$large" --iters 0
 count=${GPU_COUNT:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}
 for gpu in $(seq 0 $((count - 1))); do
-    by_efa "GPU $gpu" --device "$gpu" --min 1048576 --max $most --iters 4 \
-        --timeout 120
+    by_efa "GPU $gpu" --device "$gpu" --min 1048576 --max $most --iters 4
 done
 UCX_RNDV_THRESH=4096 pair "freed and allocated again, $reuse times" --tests none \
     --reuse "$reuse" --max 65536 --whole-pages

@@ -181,7 +181,7 @@ static int one_run(gpu_t *gpu, const node_params_t *params)
 
 static const char device_usage[] =
     "usage: ucp_device [--client] [OPTIONS]\n"
-    "  --port N [23456]  --device N [0]  --seed N [1]  --timeout S [60]\n"
+    "  --port N [23456]  --device N [0]  --seed N [1]\n"
     "  --memory AB    where puts and counters go, h or d [dd]\n"
     "  --hostile      kernels write descriptors of no use, too\n"
     "  --die          is killed in the midst\n"
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
                             .slot = 65536, .rounds = 100, .seed = 1,
                             .puts = 8, .ep_count = 1};
     unsigned     other   = 0;
-    node_params_t params = {.port = 23456, .timeout = 60,
+    node_params_t params = {.port = 23456,
                             .features = FEATURE_DEVICE};
     const arg_t args[]   = {
         ARG_FLAG("client", params.client),
@@ -222,7 +222,6 @@ int main(int argc, char **argv)
         ARG_NUMBER("episodes", gpu.episodes, 1, 1000000),
         ARG_NUMBER("other-port", other, 1, 65535),
         ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
-        ARG_NUMBER("timeout", params.timeout, 1, 3600),
         {.name = NULL}
     };
 

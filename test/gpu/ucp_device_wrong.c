@@ -234,7 +234,7 @@ static int do_pinned(node_t *node)
 
 int main(int argc, char **argv)
 {
-    node_params_t params = {.port = 23456, .timeout = 60,
+    node_params_t params = {.port = 23456,
                             .features = FEATURE_DEVICE};
     const char  *memory  = "h", *what = "late";
     node_t       node;

@@ -514,7 +514,7 @@ static const char gpu_usage[] =
     "  --cpu-copy      reads a received buffer with the CPU, which must die\n"
     "  --mapped        device memory that the program maps (cuMemMap)\n"
     "  --whole-pages   device memory is allocated in whole pages\n"
-    "  --seed N [1]    --timeout S [60]\n";
+    "  --seed N [1]\n";
 
 /* A name that is no test would be one that nobody runs. */
 static void gpu_options_check(const gpu_t *gpu)
@@ -547,7 +547,7 @@ int main(int argc, char **argv)
 {
     static gpu_t gpu     = {.tests = "tag,am,put,get", .memory = "dd",
                             .min = 1, .max = 4194304, .iters = 20, .seed = 1};
-    node_params_t params = {.port = 23456, .timeout = 60};
+    node_params_t params = {.port = 23456};
     const arg_t args[]   = {
         ARG_FLAG("client", params.client),
         ARG_NUMBER("port", params.port, 1, 65535),
@@ -564,7 +564,6 @@ int main(int argc, char **argv)
         ARG_FLAG("mapped", gpu.mapped),
         ARG_FLAG("whole-pages", gpu.whole),
         ARG_NUMBER("seed", gpu.seed, 0, UINT64_MAX),
-        ARG_NUMBER("timeout", params.timeout, 1, 3600),
         {.name = NULL}
     };
 

@@ -134,8 +134,7 @@ soak_program() {
     bytes)
         SOAK_CLIENT=--client soak_two "$a" "$b" "$port" "$SRDRUN" \
             "$BUILD/test/ucp_bytes" --port "$port" --seed "$seed" \
-            --window $((1 + seed % 64)) --iters "$number" --max "$size" \
-            --timeout 60
+            --window $((1 + seed % 64)) --iters "$number" --max "$size"
         payload=$(bytes_checked "$SOAK_OUT")
         ;;
     killed)

@@ -112,8 +112,7 @@ arm_fuzz() {
 
 # arm_bytes TLS: messages of all kinds between two emulated hosts.
 arm_bytes() {
-    local tests=(--tests "tag,am,stream" --iters 10 --dense 1500 --max 300000
-        --timeout 120)
+    local tests=(--tests "tag,am,stream" --iters 10 --dense 1500 --max 300000)
     arm_is build/test/ucp_bytes
     programs_of "$ARM/root/usr/local/bin"
     export UCX_TLS=$1
@@ -164,7 +163,7 @@ arm_replay() {
 # 7.2 at least, refuses with ENOSYS (38).
 arm_rdma() {
     local bytes=build/test/ucp_bytes tests=(--tests tag --iters 5 --min 65536 --max
-        300000 --timeout 120)
+        300000)
     arm_is $bytes
     programs_of "$ARM/root/usr/local/bin"
     export UCX_TLS=srd
