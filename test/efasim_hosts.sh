@@ -423,7 +423,7 @@ planted_while_removed() {
 other_container() {
     [ "$(id -u)" -eq 0 ] || skip_here "needs root to mount"
     unshare -mpf --mount-proc true 2>/dev/null || skip_here "no mount namespaces here"
-    local go=$CHECK_LOG.go name="t$$x$RANDOM"
+    local go=$CHECK_LOG.go name="t$$x$RANDOM" folder
     # shellcheck disable=SC2016 # expanded there
     "$EFASIM" run --fabric "$name" -- sh -c \
         'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"' "$go" \
@@ -439,13 +439,16 @@ other_container() {
         --fabric "v$$" -- true 2>"$CHECK_LOG.proc" || fail "it ran without /proc"
     grep -q '^efasim: /proc/self/exe .*: mount /proc$' "$CHECK_LOG.proc" ||
         fail "no line, without /proc: $(<"$CHECK_LOG.proc")"
-    rm -rf "$CHECK_LOG.all" && mkdir "$CHECK_LOG.all" && : >"$CHECK_LOG.all/json" &&
-        chmod 1777 "$CHECK_LOG.all" || fail "mkdir: status $?"
-    # shellcheck disable=SC2016
-    unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$BUILD/bin/srd_info" --plan \
-        --ranks=2 --hosts=2 --json="$CHECK_LOG.all/json" 2>"$CHECK_LOG.proc"
-    grep '^srd_info: --json=.*/json: there is no /proc' "$CHECK_LOG.proc" ||
-        fail "a report, without /proc: $(<"$CHECK_LOG.proc")"
+    for folder in "$CHECK_LOG.all" "/dev/shm/$name"; do # on two mounts
+        rm -rf "$folder" && mkdir "$folder" && : >"$folder/json" &&
+            chmod 1777 "$folder" || fail "mkdir: status $?"
+        # shellcheck disable=SC2016
+        unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$BUILD/bin/srd_info" \
+            --plan --ranks=2 --hosts=2 --json="$folder/json" 2>"$CHECK_LOG.proc"
+        rm -rf "$folder"
+        grep '^srd_info: --json=.*/json: there is no /proc' "$CHECK_LOG.proc" ||
+            fail "a report, without /proc: $(<"$CHECK_LOG.proc")"
+    done
     # shellcheck disable=SC2016
     unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$BUILD/bin/efapci" \
         "efa1:/tmp/t$$" 2>"$CHECK_LOG.proc"
@@ -547,8 +550,7 @@ as_p5() {
 # there, as it writes to pages of programs that are mapped by the kernel, so of 4 kB.)
 pages_64k() {
     local shim=$CHECK_LOG.so large
-    need cc ib_send_bw test/gtest_uct
-    need_perftest
+    need cc ib_send_bw test/gtest_uct test/ucp_bytes
     cc -shared -fPIC -o "$shim" "$TEST_DIR/apps/pages_64k.c" || fail "cc: status $?"
     # shellcheck disable=SC2016 # by the shell in there
     large=(bash -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$shim")
@@ -558,8 +560,8 @@ pages_64k() {
     at_least sent "$(stat_payload "$STAT")" 8192000
     export UCX_TLS=srd UCX_MEM_MMAP_HOOK_MODE=none
     rendezvous
-    local ucx=("${large[@]}" "${PERFTEST[@]}" -p @PORT@)
-    two_nodes -- "${ucx[@]}" -- "${ucx[@]}" -t tag_bw -s 1000000 -n 20 127.0.0.1 || exit
+    local ucx=("${large[@]}" "$SRDRUN" "$BUILD/test/ucp_bytes" --port @PORT@ --tests tag)
+    two_nodes -- "${ucx[@]}" -- "${ucx[@]}" --client || exit
     at_least read "$(stat_sum "$STAT" rdma_read_bytes)" 20000000
     with_stat -- "${large[@]}" "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_brief=1 \
         --gtest_filter='gets/UctList.*' || exit

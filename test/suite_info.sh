@@ -482,15 +482,15 @@ sys.exit(told["to_other_hosts"]["takes"] != ["srd on rdmap0s6"] or
     grep -q 'not all could be written' "$OUT" || fail "full: not said"
 }
 
-# README's lines for a device, to the letter.
+# README's lines for a device, to the letter, at a terminal.
 page_readme() {
-    need ucx_perftest
+    need ucx_perftest script
     clean_environment
     page_block README.md '^On this machine, without an EFA' >"$OUT.lines"
     at_least "lines" "$(grep -c . "$OUT.lines")" 4
     sed -i "s,\$PWD/build,$BUILD," "$OUT.lines"
     echo 'wait $!' >>"$OUT.lines"
-    bash -eu "$OUT.lines" >"$OUT" 2>&1 || fail "status $?"
+    script -qec "bash -eu '$OUT.lines'" /dev/null >"$OUT" 2>&1 || fail "status $?"
     cat "$OUT"
     grep -Eq '^ok +message ' "$OUT" || fail "no message"
     grep -Eq '^Final: +10000 ' "$OUT" || fail "no result of ucx_perftest"

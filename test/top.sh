@@ -14,13 +14,15 @@ top_pair() {
     local sim=() port
     while [ "$1" != -- ]; do sim+=("$1"); shift; done
     shift
-    need ucx_perftest python3
+    need python3
+    need_perftest
     rm -f "$CHECK_LOG".{server,client} # of a run before: it is looked at below
     port=$(random_port)
-    top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- ucx_perftest -p "$port"
+    top_start "$CHECK_LOG.server" "${sim[@]}" --node 0 -- \
+        "${STOCK_PERFTEST[@]}" -p "$port"
     wait_listen "$port" "${TOP_PIDS[0]}" || fail "no server: $(cat "$CHECK_LOG.server")"
-    top_start "$CHECK_LOG.client" "${sim[@]}" "${TOP_CLIENT[@]}" --node 1 -- ucx_perftest \
-        -p "$port" 127.0.0.1 "$@"
+    top_start "$CHECK_LOG.client" "${sim[@]}" "${TOP_CLIENT[@]}" --node 1 -- \
+        "${STOCK_PERFTEST[@]}" -p "$port" 127.0.0.1 "$@"
     # a second of it
     wait_until "${TOP_PIDS[1]}" grep -q '^\[thread 0\]' "$CHECK_LOG.client" ||
         fail "no client: $(cat "$CHECK_LOG.client")"
@@ -131,12 +133,13 @@ top_network_at() {
         (top["devices"][0]["packets_retransmitted_per_second"] > 0)' "${1#0.}"
     kill -9 "$(top_pid "${TOP_PIDS[0]}")" "$(top_pid "${TOP_PIDS[1]}")"
     port=$(random_port)
-    UCX_LOG_LEVEL=info top_start "$out" --loss "$1" --node 0 -- ucx_perftest -p "$port"
+    UCX_LOG_LEVEL=info top_start "$out" --loss "$1" --node 0 -- \
+        "${STOCK_PERFTEST[@]}" -p "$port"
     pid=${TOP_PIDS[-1]}
     wait_listen "$port" "$pid" || fail "no server: $(cat "$out")"
     UCX_LOG_LEVEL=info "${inside[@]}" bash -c '"${@:2}" && "$1" --counters 0' - \
-        "$BUILD/bin/srd_info" "$SRDRUN" ucx_perftest -p "$port" 127.0.0.1 -t tag_lat \
-        -n 1000 >"$out.client" 2>&1 || fail "$(tail -n 3 "$out.client")"
+        "$BUILD/bin/srd_info" "${PERFTEST[@]}" -p "$port" 127.0.0.1 -t tag_lat -n 1000 \
+        >"$out.client" 2>&1 || fail "$(tail -n 3 "$out.client")"
     wait "$pid" || fail "$(tail -n 3 "$out")"
     [ "$(cat "$out" "$out.client" | grep -Ec "EFA  INFO  .* $words")" = 2 ] &&
         grep -E "^rdmap0s6 .*; $words" "$out.client" || fail "not both: $words"
