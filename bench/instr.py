@@ -60,13 +60,13 @@ def phases_of(rounds, sid, endpoints):
         ("bench_receive", messages * 3 / 2, 78, 82, "receive, 16 in a poll"),
         ("bench_receive_reversed", messages / 2, 154, 172, "receive, 16 reversed"),
         ("bench_receive_alone", messages * 31 / 32, 160, 181, "receive, alone"),
-        ("bench_complete", messages * 3 / 2, 30, 33, "completion, 16 in a poll"),
-        ("bench_complete_alone", messages * 31 / 32, 104, 168,
+        ("bench_complete", messages * 3 / 2, 29, 33, "completion, 16 in a poll"),
+        ("bench_complete_alone", messages * 31 / 32, 101, 168,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
         ("bench_receive_limit", rounds * 3 / 2, 1834, 1957,
          "16 received, limit sent"),
-        ("bench_complete_limit", rounds * 3 / 2, 820, 832,
+        ("bench_complete_limit", rounds * 3 / 2, 804, 832,
          "16 complete, limit taken"),
         ("bench_limit_done", rounds * 7 / 2, 255, 350, "completion of a limit"),
         # limits included: more flows may not mean more limits

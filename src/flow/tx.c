@@ -183,8 +183,8 @@ unsigned flow_tx_header_rest(const flow_core_t *core, const flow_tx_t *tx,
 
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx)
 {
-    if ((tx->wait == FLOW_WAIT_STOP) && (tx->limit == flow_tx_psn(tx))) {
-        return; /* only a limit opens the window */
+    if (flow_tx_wants_limit(tx)) {
+        return;
     }
     if ((tx->wait & FLOW_WAIT_EMPTY) && (tx->busy == 0)) {
         tx->wait   &= (uint8_t)~FLOW_WAIT_EMPTY;

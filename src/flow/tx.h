@@ -169,6 +169,14 @@ static inline flow_psn_t flow_tx_commit(flow_tx_t *tx)
 /* Out of line part of flow_tx_done. */
 void flow_tx_done_slow(flow_core_t *core, flow_tx_t *tx);
 
+/* Does the flow wait for a limit alone? Then flow_tx_done_slow does nothing.
+ * (volatile: else the one compare before it takes two instructions.) */
+static inline int flow_tx_wants_limit(const flow_tx_t *tx)
+{
+    return (*(const volatile uint8_t*)&tx->wait == FLOW_WAIT_STOP) &&
+           (tx->limit == flow_tx_psn(tx));
+}
+
 /* First half of flow_tx_done; nonzero: flow_tx_done_slow is the other one. */
 static inline int flow_tx_end(flow_tx_t *tx, unsigned psn)
 {

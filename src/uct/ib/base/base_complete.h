@@ -16,8 +16,8 @@ void base_complete_cancelled(base_iface_t *iface, base_op_t *op,
  * failed, or the post did (`err`, an errno value, else 0). */
 void base_complete_abandoned(base_iface_t *iface, base_op_t *op, int err);
 
-/* First half of base_complete_am: no callback runs, and no operation
- * changes. */
+/* First half of base_complete_am, for which the direct path has registers: no
+ * callback runs, and no operation changes. */
 static inline void
 base_complete_am_end(base_iface_t *iface, const base_op_t *op)
 {
@@ -33,7 +33,11 @@ base_complete_am_end(base_iface_t *iface, const base_op_t *op)
  * number.) */
 static inline void base_complete_am(base_iface_t *iface, base_op_t *op)
 {
-    base_complete_am_end(iface, op);
+    flow_tx_t *tx = op->ep->tx;
+
+    if (flow_tx_end(tx, op->flow.psn) && !flow_tx_wants_limit(tx)) {
+        flow_tx_done_slow(iface->core, tx);
+    }
     ++iface->ops_done;
     base_op_give(&iface->ops, op);
 }

@@ -39,6 +39,7 @@ base_flush_ep(uct_ep_h tl_ep, unsigned flags, uct_completion_t *comp)
         marker->psn  = flow_tx_psn(ep->tx);
         base_outstanding_append(ep, marker);
         ++ep->flushes;
+        ep->is_flushed = 1;
     }
     return UCS_INPROGRESS;
 }

@@ -53,36 +53,35 @@ static void base_op_bounce_grow(base_op_pool_t *pool)
     pool->bounce_count += count;
 }
 
-/* Some free operation's buffer. */
-static base_bounce_t *base_op_bounce_take(base_op_t *op)
+/* No buffer is free: a new one, or some free operation's. */
+static __attribute__((noinline)) base_bounce_t *
+base_op_bounce_find(base_op_pool_t *pool, base_op_t *op)
 {
-    base_bounce_t *bounce;
+    base_op_t *other = pool->free;
 
-    while ((op != NULL) && (op->bounce == NULL)) {
-        op = (base_op_t*)op->out.next;
+    base_op_bounce_grow(pool);
+    if (pool->free_bounce != NULL) {
+        return base_op_bounce_get(pool, op);
     }
-    if (op == NULL) {
-        return NULL;
+    while ((other != NULL) && (other->bounce == NULL)) {
+        other = (base_op_t*)other->out.next;
     }
-    bounce     = op->bounce;
-    op->bounce = NULL;
-    return bounce;
+    if (other != NULL) {
+        op->bounce    = other->bounce;
+        other->bounce = NULL;
+    }
+    return op->bounce;
 }
 
 base_bounce_t *base_op_bounce_get(base_op_pool_t *pool, base_op_t *op)
 {
-    base_bounce_t *bounce;
+    base_bounce_t *bounce = pool->free_bounce;
 
-    if (pool->free_bounce == NULL) {
-        base_op_bounce_grow(pool);
+    if (bounce == NULL) {
+        return base_op_bounce_find(pool, op);
     }
-    bounce = pool->free_bounce;
-    if (bounce != NULL) {
-        pool->free_bounce = bounce->next;
-    } else {
-        bounce = base_op_bounce_take(pool->free);
-    }
-    op->bounce = bounce;
+    pool->free_bounce = bounce->next;
+    op->bounce        = bounce;
     return bounce;
 }
 

@@ -11,7 +11,7 @@ static void base_outstanding_end_flush(base_ep_t *ep, base_out_t *marker,
     uct_completion_t *comp = marker->comp;
 
     base_outstanding_remove(marker);
-    --ep->flushes;
+    ep->is_flushed = --ep->flushes > 0;
     base_op_marker_put(&base_ep_iface(ep)->ops, marker);
     ucx_completion_done(comp, status);
 }

@@ -238,6 +238,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     base_out_t    queue;   /* head of the outstanding; .next is oldest */
     unsigned      rma_ops; /* in the queue */
     unsigned      flushes; /* markers in the queue */
+    uint8_t       is_flushed; /* flushes is not 0, by one instruction */
     uint8_t       fenced;  /* until rma_ops is 0 */
     uint8_t       state;   /* base_ep_state_t */
     uint8_t       reported; /* the error handler was called, or need not be */
