@@ -11,9 +11,9 @@
  * few limits. Where all flows could have a full window, all are active.
  *
  * From calm to active: a flow that consumes more than that between two visits
- * of the hand (hand.c), or one that consumes while the receive queue has
- * not been empty for a while: then calm flows fill it. From active to calm: the
- * hand finds that it did not use its credits.
+ * of the hand (hand.c), or one that consumes while the receive queue was not
+ * empty for a while: then calm flows fill it. From active to calm: the hand
+ * finds that it did not use its credits, or that active ones get fewer.
  *
  * Credits lent to calm flows at a time are bounded, too, or a thousand flows
  * that wake together would have sent theirs before the queue is drained:

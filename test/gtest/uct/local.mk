@@ -10,6 +10,7 @@ test_gtest_uct_SOURCES = \
 	test/gtest/uct/test_uct_am.cc \
 	test/gtest/uct/test_uct_arm.cc \
 	test/gtest/uct/test_uct_contract.cc \
+	test/gtest/uct/test_uct_delayed.cc \
 	test/gtest/uct/test_uct_destroy.cc \
 	test/gtest/uct/test_uct_failure.cc \
 	test/gtest/uct/test_uct_hostile.cc \

@@ -243,6 +243,40 @@ TEST_F(FaultSweep, malloc)
     sweep("malloc", 0, 1000);
 }
 
+/* Messages that waited for their window are posted together: a full queue is a
+ * matter of time, all else the end of the interface. */
+TEST_F(FaultSweep, post_send__of_delayed_messages)
+{
+    open();
+    fault_disarm();
+    for (int err : {0, 0, 0, 0, 0, 0, ENOMEM, EAGAIN, EIO}) {
+        ASSERT_EQ(UCS_OK, send_short(ep, sent++, {}));
+        sent += fill(sent);
+        if (fault_calls("post_send") == 0) {
+            GTEST_SKIP() << "the module writes the queue itself";
+        }
+        if (err != 0) {
+            progress_for(0.01, {b}); /* a's window opens, but a does not know */
+            fault_arm("post_send", 1, err, 3);
+            for (int i = 0; (i < 100) && !fault_fired(); ++i) {
+                a->progress();
+            }
+            EXPECT_TRUE(fault_fired());
+            fault_disarm();
+        }
+        if (err != EIO) {
+            ASSERT_TRUE(wait([&] { return b->count == sent; }));
+            expect_in_order(sent);
+            ASSERT_TRUE(flush(ep));
+        }
+    }
+    EXPECT_TRUE(wait([&] {
+        return !a->failures.empty() &&
+               (uct_iface_flush(a->iface(), 0, nullptr) == UCS_OK);
+    }));
+    EXPECT_EQ(1u, a->failures.size());
+}
+
 /* Out of memory for new flows of a peer, for a while: what came waits. */
 TEST_F(FaultSweep, malloc__none_at_receive)
 {

@@ -6,6 +6,15 @@
  * was not ready means sending the same bytes again.
  *
  * Nothing is taken before everything is at hand, so a refusal has no effect.
+ *
+ * A stream with more under way than its window waits again and again. UCP's
+ * queue and ours cost such a message more than its way does, so it is delayed:
+ * accepted into an operation without a number, and posted, many at a time, when
+ * a limit comes. It is one request to base_pending.c, the endpoint's first: all
+ * that a request holds back it holds back, too. Half of all operations are not
+ * for delayed ones, and a window that never opened is not waited for like that,
+ * as its receiver may not read. An endpoint that is destroyed without a flush
+ * loses what is delayed.
  */
 #include "base_am.h"
 #include "base_flow.h"
@@ -18,6 +27,9 @@
 #include <uct/ib/efa/efa_mr.h>
 
 #include <string.h>
+
+#define BASE_DELAY_AFTER 4 /* times that a window has opened again before its
+                              messages are delayed */
 
 /* The flow may let one message pass; or it may have lacked nothing but the
  * core's memory for unacknowledged messages. */
@@ -47,18 +59,45 @@ static inline base_op_t *base_am_start(base_iface_t *iface, base_ep_t *ep)
     return base_post_first_op(iface, ep); /* taken by base_am_post_any */
 }
 
+/* Where the header of a filled operation is. */
+static inline uint8_t *base_am_packet(const base_op_t *op)
+{
+    return (uint8_t*)(uintptr_t)efa_send_wr_pieces(&op->wr)->addr;
+}
+
 /* The posted packet takes the next number of its flow, and that is not all: it
  * is kept until it is acknowledged, or recorded. */
-static void base_am_commit(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
+static void base_am_commit_other(base_iface_t *iface, base_ep_t *ep,
+                                 base_op_t *op)
 {
-    const void *packet = (const void*)(uintptr_t)
-                                 efa_send_wr_pieces(&op->wr)->addr;
+    const void *packet = base_am_packet(op);
 
     if (iface->acked) {
         record_call_resend_commit(iface->core, ep->tx, &op->flow, packet);
     } else {
         op->flow.psn = record_call_tx_commit(iface->core, ep->tx, packet);
     }
+}
+
+static inline void base_am_commit(base_iface_t *iface, base_ep_t *ep,
+                                  base_op_t *op)
+{
+    if (__builtin_expect(iface->am_other, 0)) {
+        base_am_commit_other(iface, ep, op);
+    } else {
+        op->flow.psn = flow_tx_commit(ep->tx);
+    }
+}
+
+/* The filled operation is the endpoint's from now on. */
+static inline void base_am_set(base_iface_t *iface, base_ep_t *ep,
+                               base_op_t *op, unsigned kind)
+{
+    if ((op->reserved || iface->am_other) && (kind == BASE_OUT_AM)) {
+        kind = BASE_OUT_AM_OTHER;
+    }
+    op->ep       = ep;
+    op->out.kind = kind;
 }
 
 /* Posts the filled operation, which may be of the reserve. */
@@ -68,22 +107,210 @@ base_am_post_any(base_iface_t *iface, base_ep_t *ep, base_op_t *op,
 {
     int err;
 
-    if ((op->reserved || iface->am_other) && (kind == BASE_OUT_AM)) {
-        kind = BASE_OUT_AM_OTHER;
-    }
-    op->ep       = ep;
-    op->out.kind = kind;
-    err          = base_post_send(iface, &ep->dest, op);
+    base_am_set(iface, ep, op, kind);
+    err = base_post_send(iface, &ep->dest, op);
     if (err != 0) {
         return base_fail_post(ep, err);
     }
     base_op_take_any(&iface->ops, op, &ep->ah->share);
-    if (iface->am_other) {
-        base_am_commit(iface, ep, op);
-    } else {
-        op->flow.psn = flow_tx_commit(ep->tx);
-    }
+    base_am_commit(iface, ep, op);
     ++iface->ops_posted;
+    return UCS_OK;
+}
+
+/* --------------------------------------------------------- delayed messages */
+
+void base_am_delayed_drop(base_ep_t *ep)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op;
+
+    while ((op = (base_op_t*)ep->delayed.first) != NULL) {
+        ep->delayed.first = op->out.next;
+        base_op_give(&iface->ops, op);
+        --iface->ops_delayed;
+    }
+}
+
+/* These have numbers and were not posted: as if their receiver had not been
+ * ready, unless the device is broken. */
+static void base_am_delayed_refused(base_iface_t *iface, base_ep_t *ep,
+                                    efa_chain_t *chain, int err)
+{
+    base_op_t *op;
+
+    if (!efa_post_is_shortage(err)) {
+        (void)base_fail_post(ep, err);
+    }
+    (void)base_flow_clock(iface);
+    while (chain->first != NULL) {
+        op = efa_send_wr_user(efa_chain_take(chain));
+        if (ep->state == BASE_EP_ALIVE) {
+            op->flow.tx = ep->tx;
+            flow_tx_rnr(iface->core, &op->flow, iface->now);
+        }
+    }
+}
+
+/* Posts as many as the window allows. No callback runs in here. */
+static ucs_status_t base_am_delayed_send(uct_pending_req_t *req)
+{
+    base_ep_t    *ep    = (base_ep_t*)((char*)req -
+                                       offsetof(base_ep_t, delayed.req));
+    base_iface_t *iface = base_ep_iface(ep);
+    efa_chain_t   chain = {NULL, NULL};
+    base_op_t    *op;
+    unsigned      count = 0;
+    uint8_t      *packet;
+    int           err;
+
+    while (((op = (base_op_t*)ep->delayed.first) != NULL) &&
+           (ep->state == BASE_EP_ALIVE)) {
+        if (!flow_tx_is_open(ep->tx)) {
+            iface->dispatch.open = 0; /* they pass others one by one */
+            if (!base_am_ready_slow(iface, ep)) {
+                break;
+            }
+        }
+        ep->delayed.first = op->out.next;
+        packet            = base_am_packet(op);
+        flow_tx_header_short(ep->tx, packet[0], packet);
+        base_am_set(iface, ep, op, BASE_OUT_AM);
+        base_am_commit(iface, ep, op);
+        base_post_log(iface, &ep->dest, op);
+        efa_chain_add(&chain, &op->wr, &ep->dest);
+        ++count;
+    }
+    iface->ops_posted  += count;
+    iface->ops_delayed -= count;
+    err = efa_chain_post(&iface->qp, &chain, &ep->dest);
+    if (err != 0) {
+        base_am_delayed_refused(iface, ep, &chain, err);
+    }
+    if (ep->state != BASE_EP_ALIVE) {
+        base_am_delayed_drop(ep);
+    }
+    return (ep->delayed.first == NULL) ? UCS_OK : UCS_ERR_NO_RESOURCE;
+}
+
+/* An operation for one more, or NULL. */
+static inline base_op_t *base_am_delay_op(const base_iface_t *iface)
+{
+    return (iface->ops_posted + iface->ops_delayed - iface->ops_done <
+            iface->ops.common / 2) ? iface->ops.free : NULL;
+}
+
+/* Does nothing but delayed messages wait? */
+static inline int base_am_delays(base_ep_t *ep)
+{
+    return base_pending_is_only(ep, &ep->delayed.req) &&
+           (ep->state == BASE_EP_ALIVE);
+}
+
+/* A message found its window shut: not one of the first few times? */
+static inline int base_am_delay_is_due(const base_ep_t *ep)
+{
+    return ep->delayed.opened >= BASE_DELAY_AFTER;
+}
+
+/* Then, where it can be delayed: base_am_delays from now on, if it may be. */
+static __attribute__((noinline)) int
+base_am_delay_begin(base_iface_t *iface, base_ep_t *ep)
+{
+    base_delayed_t *delayed = &ep->delayed;
+
+    if (iface->acked || (ep->state != BASE_EP_ALIVE) ||
+        (ep->requests != NULL) || (iface->serving == ep) ||
+        (flow_tx_paused(ep->tx) != 0) || !flow_tx_is_stopped(ep->tx) ||
+        (flow_tx_header_len(ep->tx) != FLOW_SHORT_HDR)) {
+        return 0;
+    }
+    delayed->req.func = base_am_delayed_send;
+    delayed->tail     = &delayed->first;
+    return base_pending_add(&ep->super.super, &delayed->req, 0) == UCS_OK;
+}
+
+/* The operation is filled, but for the short header of its packet. */
+static inline void base_am_delay(base_iface_t *iface, base_ep_t *ep,
+                                 base_op_t *op, uint8_t id, uint8_t *packet)
+{
+    base_op_take(&iface->ops, op);
+    ++iface->ops_delayed;
+    packet[0]         = id;
+    op->ep            = NULL; /* the device has it not (base_device_lost.c) */
+    op->out.next      = NULL;
+    *ep->delayed.tail = &op->out;
+    ep->delayed.tail  = &op->out.next;
+}
+
+/* A message of pieces, where base_am_delays; with `begin` maybe from now on. */
+static ucs_status_t
+base_am_delay_iov(base_ep_t *ep, uint8_t id, const uct_iov_t *iov, size_t count,
+                  int begin)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_am_delay_op(iface);
+    size_t        length;
+
+    if ((op == NULL) ||
+        ((length = base_am_gather(op->buf + FLOW_SHORT_HDR, BASE_MAX_SHORT,
+                                  iov, count)) == 0) ||
+        !(begin ? base_am_delay_begin(iface, ep) : base_am_delays(ep))) {
+        return base_fail_ep_blocked(ep);
+    }
+    base_op_set_buf(op, FLOW_SHORT_HDR + length, iface->qp.inline_size);
+    base_am_delay(iface, ep, op, id, op->buf);
+    return UCS_OK;
+}
+
+/* The same for base_am_bcopy. */
+static ssize_t
+base_am_delay_bcopy(base_ep_t *ep, uint8_t id, uct_pack_callback_t pack_cb,
+                    void *arg, int begin)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_am_delay_op(iface);
+    size_t        length;
+
+    if ((op == NULL) || (id == UCX_AM_ID_WIREUP) ||
+        (base_op_bounce(&iface->ops, op) == NULL) ||
+        !(begin ? base_am_delay_begin(iface, ep) : base_am_delays(ep))) {
+        return base_fail_ep_blocked(ep);
+    }
+    length = pack_cb(op->bounce->data + FLOW_SHORT_HDR, arg);
+    base_op_set_bounce(op, FLOW_SHORT_HDR + length);
+    base_am_delay(iface, ep, op, id, op->bounce->data);
+    return length;
+}
+
+/* And for base_am_short. */
+static __attribute__((noinline)) ucs_status_t
+base_am_delay_any(base_ep_t *ep, uint8_t id, uint64_t header,
+                  const void *payload, unsigned length, int begin)
+{
+    uct_iov_t iov[2] = {{.buffer = &header, .length = sizeof(header)},
+                        {.buffer = (void*)payload, .length = length}};
+
+    return base_am_delay_iov(ep, id, iov, 2, begin);
+}
+
+/* The same where base_am_delays, by few instructions. */
+static ucs_status_t
+base_am_delay_short(base_ep_t *ep, uint8_t id, uint64_t header,
+                    const void *payload, unsigned length)
+{
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_am_delay_op(iface);
+
+    if ((op == NULL) || (length > BASE_AM_FEW)) {
+        return base_am_delay_any(ep, id, header, payload, length, 0);
+    }
+    memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
+    base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
+                     length);
+    base_op_set_buf(op, FLOW_SHORT_HDR + sizeof(header) + length,
+                    iface->qp.inline_size);
+    base_am_delay(iface, ep, op, id, op->buf);
     return UCS_OK;
 }
 
@@ -147,7 +374,9 @@ base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     unsigned      offset;
 
     if (op == NULL) {
-        return base_fail_ep_blocked(ep);
+        return base_am_delay_is_due(ep) ?
+                       base_am_delay_any(ep, id, header, payload, length, 1) :
+                       base_fail_ep_blocked(ep);
     }
     if (length > BASE_MAX_SHORT - sizeof(header)) {
         return base_am_short_long(tl_ep, id, header, payload, length);
@@ -163,17 +392,23 @@ base_am_short_any(uct_ep_h tl_ep, uint8_t id, uint64_t header,
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
-/* A refusal, of which a stream has two for each message, saves no registers. */
+/* A message that waits or is refused saves no registers. */
 ucs_status_t base_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                            const void *payload, unsigned length)
 {
-    return base_fail_ep_waits((base_ep_t*)tl_ep) ?
+    base_ep_t *ep = (base_ep_t*)tl_ep;
+
+    if (base_am_delays(ep)) {
+        return base_am_delay_short(ep, id, header, payload, length);
+    }
+    return base_fail_ep_waits(ep) ?
                    UCS_ERR_NO_RESOURCE :
                    base_am_short_any(tl_ep, id, header, payload, length);
 }
 
-ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
-                               const uct_iov_t *iov, size_t iovcnt)
+static __attribute__((noinline)) ucs_status_t
+base_am_short_iov_any(uct_ep_h tl_ep, uint8_t id, const uct_iov_t *iov,
+                      size_t iovcnt)
 {
     base_ep_t    *ep     = (base_ep_t*)tl_ep;
     base_iface_t *iface  = base_ep_iface(ep);
@@ -183,7 +418,9 @@ ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     unsigned      offset;
 
     if (__builtin_expect(op == NULL, 0)) {
-        return base_fail_ep_blocked(ep);
+        return base_am_delay_is_due(ep) ?
+                       base_am_delay_iov(ep, id, iov, iovcnt, 1) :
+                       base_fail_ep_blocked(ep);
     }
     for (i = 0; i < iovcnt; ++i) {
         if (__builtin_add_overflow(total, iov[i].length, &total)) {
@@ -200,11 +437,20 @@ ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
-ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
-                      uct_pack_callback_t pack_cb, void *arg,
-                      unsigned flags)
+ucs_status_t base_am_short_iov(uct_ep_h tl_ep, uint8_t id,
+                               const uct_iov_t *iov, size_t iovcnt)
 {
-    base_ep_t     *ep    = (base_ep_t*)tl_ep;
+    base_ep_t *ep = (base_ep_t*)tl_ep;
+
+    return __builtin_expect(ep->delayed.first != NULL, 0) ?
+                   base_am_delay_iov(ep, id, iov, iovcnt, 0) :
+                   base_am_short_iov_any(tl_ep, id, iov, iovcnt);
+}
+
+static __attribute__((noinline)) ssize_t
+base_am_bcopy_any(base_ep_t *ep, uint8_t id, uct_pack_callback_t pack_cb,
+                  void *arg)
+{
     base_iface_t  *iface = base_ep_iface(ep);
     base_op_t     *op    = base_am_start(iface, ep);
     base_bounce_t *bounce;
@@ -212,9 +458,10 @@ ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
     unsigned       offset;
     size_t         length;
 
-    (void)flags;
     if (op == NULL) {
-        return base_fail_ep_blocked(ep);
+        return base_am_delay_is_due(ep) ?
+                       base_am_delay_bcopy(ep, id, pack_cb, arg, 1) :
+                       base_fail_ep_blocked(ep);
     }
     bounce = base_op_bounce(&iface->ops, op);
     if (bounce == NULL) {
@@ -232,6 +479,18 @@ ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
         base_wireup_sent(ep);
     }
     return length;
+}
+
+ssize_t base_am_bcopy(uct_ep_h tl_ep, uint8_t id,
+                      uct_pack_callback_t pack_cb, void *arg,
+                      unsigned flags)
+{
+    base_ep_t *ep = (base_ep_t*)tl_ep;
+
+    (void)flags;
+    return __builtin_expect(ep->delayed.first != NULL, 0) ?
+                   base_am_delay_bcopy(ep, id, pack_cb, arg, 0) :
+                   base_am_bcopy_any(ep, id, pack_cb, arg);
 }
 
 /* Where the headers of a zcopy message go: op->buf if they fit. */

@@ -2,6 +2,7 @@
 /* Endpoints are created and destroyed. */
 #include "base_ep.h"
 #include "base_address.h"
+#include "base_am.h"
 #include "base_flow.h"
 #include "base_probe.h"
 #include "base_core_events.h"
@@ -189,6 +190,7 @@ void base_ep_destroy(uct_ep_h tl_ep)
     if (iface->serving == ep) {
         iface->serving = NULL;
     }
+    base_am_delayed_drop(ep);
     base_pending_purge(tl_ep, base_ep_drop_request, NULL);
     ucx_ep_cleanup(&ep->super);
 

@@ -20,6 +20,9 @@
  * window has opened, or that the flow has failed. A round then costs what can
  * go on, not what waits.
  *
+ * One request may be ours: messages that are delayed (base_am.c). It is the
+ * first of its endpoint, and nobody else takes it back.
+ *
  * A list needs many operations at once, which come back one by one, and others
  * would take each of them. The ring waits while its head has such a request;
  * not for long, since peers that do not answer may hold them.
@@ -38,22 +41,6 @@
 #define BASE_HOLD_TIME      20000000      /* ns for a list: living peers need
                                              some round trips */
 #define BASE_HOLD_PAUSE     1000000000ull /* ns without after one in vain */
-
-/* Ours in a request that waits. */
-typedef struct base_request {
-    uct_pending_req_t *next;
-    uint8_t            fence; /* one stands behind it */
-    uint8_t            rma;   /* most likely it is none of messages */
-    uint8_t            lacked; /* it waits for an operation */
-} base_request_t;
-
-_Static_assert(sizeof(base_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
-               "a request has no room for us");
-
-static base_request_t *base_request(uct_pending_req_t *req)
-{
-    return (base_request_t*)&req->priv;
-}
 
 /* The first of the ring that the endpoint is of, or will be. */
 static base_ep_t **base_pending_ring(base_iface_t *iface, const base_ep_t *ep)
@@ -116,6 +103,7 @@ static void base_pending_set_shut(base_ep_t *ep, int is_shut)
 
 void base_pending_open(base_ep_t *ep)
 {
+    ++ep->delayed.opened;
     if (ep->is_shut) {
         base_pending_set_shut(ep, 0);
         base_ep_iface(ep)->dispatch.cut    = 1;
@@ -267,16 +255,19 @@ void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
 {
     base_ep_t         *ep    = (base_ep_t*)tl_ep;
     base_iface_t      *iface = base_ep_iface(ep);
-    uct_pending_req_t *req, *next;
+    uct_pending_req_t *req, *next, **first = &ep->requests;
     int                fenced = 0;
 
+    if (ep->delayed.first != NULL) { /* ours, which stays */
+        first = &base_request(ep->requests)->next;
+    }
     /* The queue is taken off first: cb may add to it */
-    for (req = ep->requests; req != NULL; req = base_request(req)->next) {
+    for (req = *first; req != NULL; req = base_request(req)->next) {
         fenced |= base_request(req)->fence;
     }
-    req               = ep->requests;
-    ep->requests      = NULL;
-    ep->requests_tail = &ep->requests;
+    req               = *first;
+    *first            = NULL;
+    ep->requests_tail = first;
     ep->list_needs    = 0;
     if (iface->serving != ep) {
         if (fenced) {

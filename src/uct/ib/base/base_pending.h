@@ -10,6 +10,30 @@ base_pending_add(uct_ep_h tl_ep, uct_pending_req_t *req, unsigned flags);
 void base_pending_purge(uct_ep_h tl_ep, uct_pending_purge_callback_t cb,
                         void *arg);
 
+/* Ours in a request that waits. */
+typedef struct base_request {
+    uct_pending_req_t *next;
+    uint8_t            fence; /* one stands behind it */
+    uint8_t            rma;   /* most likely it is none of messages */
+    uint8_t            lacked; /* it waits for an operation */
+} base_request_t;
+
+_Static_assert(sizeof(base_request_t) <= UCT_PENDING_REQ_PRIV_LEN,
+               "a request has no room for us");
+
+static inline base_request_t *base_request(uct_pending_req_t *req)
+{
+    return (base_request_t*)&req->priv;
+}
+
+/* Whether it alone waits, and no fence behind it. */
+static inline int
+base_pending_is_only(const base_ep_t *ep, uct_pending_req_t *req)
+{
+    return (ep->requests_tail == &base_request(req)->next) &&
+           !base_request(req)->fence;
+}
+
 /* Serves pending requests, endpoints in turn, until none can go on. While only
  * the reserve has operations, a call passes a few endpoints by that may take
  * none of it, and base_pending_is_cut then. The next one goes on behind them,

@@ -5,9 +5,7 @@
 
 int base_post_rdma(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
 {
-    if (__builtin_expect(iface->traced & BASE_TRACED_LOG, 0)) {
-        base_trace_log_tx(iface, op, ep->dest.remote_qpn);
-    }
+    base_post_log(iface, &ep->dest, op);
     return efa_post_rdma(&iface->qp, &op->wr, &ep->dest,
                          base_op_rdma(op->out.kind), op->remote_addr, op->rkey);
 }

@@ -5,14 +5,21 @@
 #include "base_trace.h"
 #include "base_types.h"
 
+/* A line for an operation that is to be posted, where the user wants them. */
+static inline void base_post_log(base_iface_t *iface, const efa_dest_t *dest,
+                                 const base_op_t *op)
+{
+    if (__builtin_expect(iface->traced & BASE_TRACED_LOG, 0)) {
+        base_trace_log_tx(iface, op, dest->remote_qpn);
+    }
+}
+
 /* Posts op->wr as a SEND. Returns 0, or the errno value of the device, and then
  * nothing was posted. */
 static inline int base_post_send(base_iface_t *iface, const efa_dest_t *dest,
                                  base_op_t *op)
 {
-    if (__builtin_expect(iface->traced & BASE_TRACED_LOG, 0)) {
-        base_trace_log_tx(iface, op, dest->remote_qpn);
-    }
+    base_post_log(iface, dest, op);
     return efa_post_send(&iface->qp, &op->wr, dest);
 }
 
@@ -35,7 +42,7 @@ static inline base_op_t *base_post_first_op(base_iface_t *iface, base_ep_t *ep)
 /* Common operations that are free now (an interface's fence hides them). */
 static inline unsigned base_post_free_ops(const base_iface_t *iface)
 {
-    return iface->ops.common + iface->ops.reserve.held -
+    return iface->ops.common + iface->ops.reserve.held - iface->ops_delayed -
            (unsigned)(iface->ops_posted - iface->ops_done);
 }
 

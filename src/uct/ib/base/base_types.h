@@ -173,6 +173,7 @@ struct base_iface {
     uint64_t       ops_posted, ops_done; /* operations of users, since open */
     uint64_t       ctl_ops; /* control packets at the device */
     unsigned       rma_ops; /* RMA that is not done */
+    unsigned       ops_delayed; /* of messages that are not posted yet */
     uint64_t       rma_posted; /* of ops_posted */
     uint64_t       received;   /* messages handed up */
     size_t         max_payload; /* bytes of an active message, headers apart */
@@ -231,6 +232,14 @@ struct base_iface {
     struct base_top *top;    /* base_top.h, or NULL */
 };
 
+/* Messages that wait for their flow's window, each filled in its operation, and
+ * the first of their endpoint's requests, which posts them (base_am.c). */
+typedef struct base_delayed {
+    uct_pending_req_t req;
+    base_out_t       *first, **tail; /* linked by next; NULL: none */
+    unsigned          opened; /* times that the window opened again */
+} base_delayed_t;
+
 struct base_ep { /* begins a cache line, which has all that a message needs */
     ucx_ep_base_t super;
     flow_tx_t    *tx;
@@ -273,6 +282,7 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     uct_pending_req_t  *requests; /* oldest first, linked by priv */
     uct_pending_req_t **requests_tail;
     base_ep_t          *ring_prev, *ring_next; /* while requests is not NULL */
+    base_delayed_t      delayed;
 
     base_ah_t *ah;
     base_ep_t *list_prev, *list_next; /* of the alive, then of the lingering */

@@ -55,6 +55,31 @@ int efa_post_rdma(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                    efa_post_rdma_verbs(qp, wr, dest, rdma, remote_addr, rkey);
 }
 
+int efa_chain_post(efa_qp_t *qp, efa_chain_t *chain, const efa_dest_t *dest)
+{
+    struct ibv_send_wr *bad;
+    int                 err = 0;
+
+    if (chain->first == NULL) {
+        return 0;
+    }
+    if (!qp->is_direct) {
+        bad = &chain->first->wr;
+        err = qp->qp->context->ops.post_send(qp->qp, bad, &bad);
+        if (err == 0) {
+            bad = NULL;
+        }
+        while ((chain->first != NULL) && (&chain->first->wr != bad)) {
+            (void)efa_chain_take(chain);
+        }
+        return err;
+    }
+    do {
+        (void)efa_post_send(qp, efa_chain_take(chain), dest);
+    } while (chain->first != NULL);
+    return 0;
+}
+
 void efa_list_add(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
                   efa_rdma_t rdma, uint64_t remote_addr, uint32_t rkey)
 {

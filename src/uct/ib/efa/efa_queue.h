@@ -149,6 +149,42 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
     return 0;
 }
 
+/* SENDs to one destination that are posted together. */
+typedef struct efa_chain {
+    efa_send_wr_t *first, *last;
+} efa_chain_t;
+
+/* Takes the first off, which is not NULL. */
+static inline efa_send_wr_t *efa_chain_take(efa_chain_t *chain)
+{
+    efa_send_wr_t *wr = chain->first;
+
+    chain->first = (efa_send_wr_t*)wr->wr.next; /* its first member, or NULL */
+    wr->wr.next  = NULL;
+    return wr;
+}
+
+static inline void *efa_send_wr_user(const efa_send_wr_t *wr)
+{
+    return (void*)(uintptr_t)wr->wr.wr_id;
+}
+
+static inline void efa_chain_add(efa_chain_t *chain, efa_send_wr_t *wr,
+                                 const efa_dest_t *dest)
+{
+    wr->wr.wr.ud = dest->verbs;
+    if (chain->first == NULL) {
+        chain->first = wr;
+    } else {
+        chain->last->wr.next = &wr->wr;
+    }
+    chain->last = wr;
+}
+
+/* Posts them and takes them off. Returns 0, or an errno value: then those that
+ * are left were not posted. */
+int efa_chain_post(efa_qp_t *qp, efa_chain_t *chain, const efa_dest_t *dest);
+
 /* One request between ibv_wr_start and ibv_wr_complete, whose owner was set: of
  * libefa's calls only the ibv_wr_ ones post RDMA (EFA-FACTS). `count` pieces; 0
  * is one, inside. */

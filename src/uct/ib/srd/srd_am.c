@@ -67,7 +67,7 @@ ucs_status_t srd_ep_am_short(uct_ep_h tl_ep, uint8_t id, uint64_t header,
 
     flow_tx_header_short(tx, id, op->buf);
     memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
-    srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
+    base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
                      length);
     return srd_am_post_buf(iface, ep, op,
                            FLOW_SHORT_HDR + sizeof(header) + length);

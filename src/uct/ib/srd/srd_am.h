@@ -17,22 +17,6 @@ static inline int srd_am_is_open(const flow_tx_t *tx)
     return flow_tx_is_open(tx) && (flow_tx_header_len(tx) == FLOW_SHORT_HDR);
 }
 
-/* The payload of most short messages, by few instructions: a call of memcpy
- * costs as much as posting. `length` <= 16; src may be NULL at 0. */
-static inline void
-srd_am_copy_few(uint8_t *dest, const uint8_t *src, unsigned length)
-{
-    if (length >= sizeof(uint64_t)) { /* two pieces that may overlap */
-        memcpy(dest, src, sizeof(uint64_t));
-        memcpy(dest + length - sizeof(uint64_t),
-               src + length - sizeof(uint64_t), sizeof(uint64_t));
-        return;
-    }
-    for (; length > 0; --length) {
-        dest[length - 1] = src[length - 1];
-    }
-}
-
 /* Bytes that a message of pieces has at most to go inside the work request; 7
  * where packets are traced. */
 static inline size_t srd_am_room(const base_iface_t *iface)
@@ -40,33 +24,16 @@ static inline size_t srd_am_room(const base_iface_t *iface)
     return iface->short_max + sizeof(uint64_t) - 1;
 }
 
-/* Puts the pieces of a message one behind the other into op->buf, where the
- * payload begins. Returns how many bytes; less than 8: this is not the shortest
- * way. */
+/* Puts the pieces of a message into op->buf, where the payload begins. Returns
+ * how many bytes; less than 8: this is not the shortest way. */
 static inline __attribute__((always_inline)) size_t
 srd_am_gather(const base_ep_t *ep, base_op_t *op, const uct_iov_t *iov,
               size_t count)
 {
-    size_t   room = srd_am_room(base_ep_iface(ep)), left = room, length;
-    uint8_t *dest;
-
-    if (__builtin_expect(!srd_am_is_open(ep->tx) || (op == NULL), 0)) {
-        return 0;
-    }
-    for (dest = op->buf + FLOW_SHORT_HDR; count > 0; ++iov, --count) {
-        length = iov->length;
-        if (__builtin_expect(length > left, 0)) {
-            return 0;
-        }
-        if (__builtin_expect(length <= 2 * sizeof(uint64_t), 1)) {
-            srd_am_copy_few(dest, iov->buffer, length);
-        } else {
-            memcpy(dest, iov->buffer, length);
-        }
-        dest += length;
-        left -= length;
-    }
-    return room - left;
+    return __builtin_expect(!srd_am_is_open(ep->tx) || (op == NULL), 0) ?
+                   0 :
+                   base_am_gather(op->buf + FLOW_SHORT_HDR,
+                                  srd_am_room(base_ep_iface(ep)), iov, count);
 }
 
 /* Posts the operation, which is filled and not taken yet. */

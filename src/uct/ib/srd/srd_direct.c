@@ -34,7 +34,7 @@ srd_direct_send(base_iface_t *iface, base_ep_t *ep, base_op_t *op, uint8_t id,
     memcpy(op->buf + FLOW_SHORT_HDR, &header, sizeof(header));
     op->wr.inside = FLOW_SHORT_HDR + sizeof(header) + length;
     if (length > 0) {
-        srd_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
+        base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
                         length);
     }
     if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest.direct,
