@@ -222,13 +222,16 @@ need() {
 }
 
 # need_perftest: sets PERFTEST, and STOCK_PERFTEST without the module. One that
-# was built with MPI takes itself for a rank where standard input is no terminal
-# (Debian 13).
+# was built with MPI takes itself for a rank where standard input is no terminal,
+# and starts MPI, which opens UCX, too (Debian 13).
 need_perftest() {
     need ucx_perftest
     # shellcheck disable=SC2034 # for the suites
     STOCK_PERFTEST=(ucx_perftest)
-    ! ucx_perftest -h 2>&1 | grep -q '^ *-P ' || STOCK_PERFTEST+=(-P 0)
+    if ucx_perftest -h 2>&1 | grep -q '^ *-P '; then
+        STOCK_PERFTEST+=(-P 0)
+        export OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx
+    fi
     # shellcheck disable=SC2034 # for the suites
     PERFTEST=("$SRDRUN" "${STOCK_PERFTEST[@]}")
 }

@@ -490,7 +490,7 @@ page_readme() {
     at_least "lines" "$(grep -c . "$OUT.lines")" 4
     sed -i "s,\$PWD/build,$BUILD," "$OUT.lines"
     echo 'wait $!' >>"$OUT.lines"
-    script -qec "bash -eu '$OUT.lines'" /dev/null >"$OUT" 2>&1 || fail "status $?"
+    script -qec "bash -eum '$OUT.lines'" /dev/null >"$OUT" 2>&1 || fail "status $?"
     cat "$OUT"
     grep -Eq '^ok +message ' "$OUT" || fail "no message"
     grep -Eq '^Final: +10000 ' "$OUT" || fail "no result of ucx_perftest"
