@@ -18,20 +18,18 @@
  * for peers that answer), image.h (the state as bytes), look.h (what a flow
  * waits for, for another thread's eyes).
  *
- * Words that are its own (those of the wire: docs/PROTOCOL.md):
- *   flow        one direction between two endpoints
- *   limit       the first number that a sender may not send yet
+ * Words that are its own; docs/PROTOCOL.md has those of the wire:
  *   credits     numbers below the limit that were not consumed
  *   active      a flow whose credits count in full (owed); others are calm
  *   lent        credits of calm flows, of which there are more than buffers
  *   starved     a receiving flow without credits, in the line for some
  *   hand        visits receiving flows in turn, to find silent ones (hand.c)
- *   recall      a lower limit for a silent sender; the higher one stays valid
  *   look_low    the number consumed at which more is granted
- *   pair        the flow in the other direction, whose headers carry the limit
  *   line, lap   SRD: old limits arrive before the next line is crossed (lap.c)
  *   introduced  its hello was seen
- *   stranger    a flow whose data came before its hello
+ *   parked      with its peer: a flow whose control packets wait (turn.c)
+ *   rival       another incarnation at the same GID and QPN: one is dead
+ *   tombstone   a peer that is dead, remembered so that it stays so
  *   drain       UD: all senders to a receiver pause, and measure the way
  *
  * Progress of a transport, in this order:
