@@ -100,6 +100,7 @@ TEST_F(UctDelayed, stream__goes_on_where_the_window_is_shut)
  * take a message. */
 TEST_F(UctDelayed, first__is_refused)
 {
+    end(ep);
     ep = a->connect(*b);
     uint64_t count = 0;
 
@@ -131,6 +132,7 @@ TEST_F(UctDelayed, others__have_operations)
         } while (other.count <= i);
     }
     expect_all();
+    end(to_other);
 }
 
 TEST_F(UctDelayed, flush__waits_for_them)
