@@ -90,8 +90,8 @@ def check_targets():
     dear = dict(whole, transport=111)
     equal("lost", targets.lost(targets.verdicts({
         "intree": {"intree": {"lat:8": [ONE], "bw:8:32": [ONE]},
-                   "srd": {"lat:8": [[1.2, 0, 1]], "bw:8:32": [[0.5, 4, 1]]},
-                   "direct": {"lat:8": [[1.4, 0, 1]]}},
+                   "srd": {"lat:8": [[1.2, 0, 1]]},
+                   "direct": {"lat:8": [[1.4, 0, 1]], "bw:8:32": [[0.5, 4, 1]]}},
         "intree_floors": {"intree": {"get": whole, "blocks_list": dear,
                                      "blocks_calls": dear},
                           "srd": {"get": dear, "blocks_list": dear,
