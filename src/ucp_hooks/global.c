@@ -96,6 +96,7 @@ static const ucx_config_field_t global_settings[GLOBAL_SETTINGS] = {
     GLOBAL_SETTING("LOG_LEVEL", log_level),
     GLOBAL_SETTING("PROTO_ENABLE", proto_enable),
     GLOBAL_SETTING("BCOPY_BW", bcopy_bw),
+    GLOBAL_SETTING("MAX_RNDV_RAILS", rails),
 };
 
 const ucx_config_table_t ucx_settings_table = {

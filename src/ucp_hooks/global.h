@@ -22,7 +22,7 @@ extern const struct ucx_config_table ucx_global_table;
 
 /* Variables of UCX's own that tell what it will do, as its files have them. */
 typedef struct ucx_settings {
-    char *tls, *net_devices, *log_level, *proto_enable, *bcopy_bw;
+    char *tls, *net_devices, *log_level, *proto_enable, *bcopy_bw, *rails;
 } ucx_settings_t;
 
 /* The table of ucx_settings_t, without a prefix; it is not shown to users. */

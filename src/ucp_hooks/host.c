@@ -5,9 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "abi.h"
 #include "calls.h"
+#include "global.h"
+#include "provider.h"
 
 #define HOST_LOG_COMPONENT "EFA"
 
@@ -18,7 +22,8 @@ enum {
     /* mapped: whatever was there has gone, told or not (dlclose) */
     HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_VM_MAPPED |
                               UCM_EVENT_MEM_TYPE_FREE,
-    HOST_TOPO_NAME_PRIORITY = 10
+    HOST_TOPO_NAME_PRIORITY = 10,
+    HOST_RAILS              = 2 /* UCX_MAX_RNDV_RAILS by default */
 };
 
 static unsigned host_errors; /* lines at level error or above */
@@ -246,4 +251,26 @@ void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
         host->calls->ucm_unset_handler(HOST_UNMAP_EVENTS, host_unmapped, watch);
         free(watch);
     }
+}
+
+unsigned ucx_rails(void)
+{
+    static unsigned devices; /* all of this host's */
+    const char *most = ucx_setting("MAX_RNDV_RAILS");
+    const char *net  = ucx_setting("NET_DEVICES");
+    unsigned rails, named;
+
+    if (devices == 0) {
+        devices = ucx_provider.count_rdma();
+    }
+    rails = ((most != NULL) && (atoi(most) > 0)) ? (unsigned)atoi(most) :
+                                                   HOST_RAILS;
+    rails = (devices < rails) ? devices : rails;
+    if ((net != NULL) && strcasecmp(net, "all") && (*net != '^')) {
+        for (named = 1; (net = strchr(net, ',')) != NULL; ++net) {
+            ++named;
+        }
+        rails = (named < rails) ? named : rails;
+    }
+    return (rails > 0) ? rails : 1;
 }

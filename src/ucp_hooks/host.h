@@ -129,6 +129,10 @@ int ucx_has_new_protocols(const ucx_host_t *host);
  */
 double ucx_copy_rate(const ucx_host_t *host);
 
+/* Devices among which UCP divides what it reads or writes, at most: by
+ * UCX_MAX_RNDV_RAILS, UCX_NET_DEVICES and this host's. 1 and more. */
+unsigned ucx_rails(void);
+
 /* Zero if UCX_EFA_WARN_FALLBACK=n: no warning of another way than the best. */
 int ucx_user_is_warned(void);
 

@@ -195,12 +195,13 @@ typedef enum ucx_op {
     UCX_OP_LAST
 } ucx_op_t;
 
-/* Costs of one of them, in seconds, bytes apart. */
+/* Costs of one of them: seconds, apart from its bytes. */
 typedef struct ucx_estimate {
     double post;     /* the sender's CPU, before the message is on its way */
     double complete; /* the sender's CPU, afterwards */
     double receive;  /* the receiver's CPU */
     double latency;  /* of one message among others */
+    double rate;     /* bytes a second, however many processes share them */
 } ucx_estimate_t;
 
 /*

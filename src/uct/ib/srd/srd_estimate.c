@@ -3,24 +3,37 @@
  * Estimates that UCP compares transports and protocols by: what a byte costs it
  * knows (bandwidth, and a rate of copying), what an operation costs is said
  * here. Chosen by the CPU of both ends where many messages are under way, and
- * by the time of one alone on a network (bench/run.sh --only network,cpu):
- * 32 kB are better copied by both; 64 kB that are read take three quarters of
- * the CPU and twice the time.
+ * by the time of one alone on a network (bench/run.sh --only network,cpu): 32
+ * kB are better copied by both; 64 kB that are read take three quarters of the
+ * CPU and twice the time.
  *
  * LATENCY. Transports are compared by the time of one message: 8 us, so that
  * shared memory comes first within a host, srd before ud. Protocols are another
  * matter: UCP adds up the latencies of all packets of a message, as if nothing
- * else were under way, and a rendezvous has two more of them. By 8 us each
- * copying would be better up to 250 kB. Programs that care have many messages
- * under way, and then each pays a part: that of one among SRD_IN_FLIGHT, by
- * which 32 kB of a tag message are copied for every maker's processor.
- * Tried and rejected: all of it (64 KB cost twice the CPU, as UCP copied); a
- * 16th (32 kB alone took 2.6 times as long as with UCX's own srd); the part for
- * transports, too (UCP from 1.16 on puts srd before cma then).
+ * else were under way, and a rendezvous has more of them. By 8 us each copying
+ * would be better up to 250 kB. Programs that care have many messages under
+ * way, and then each pays a part: that of one among SRD_IN_FLIGHT.
+ * Tried and rejected: all of it (64 KB cost twice the CPU, as UCP copied); the
+ * part for transports, too (UCP from 1.16 on puts srd before cma then).
  *
- * RMA. A rendezvous is two messages, a read, and requests for all three: 2 us
- * more of CPU, at both ends together, than a message of one packet. UCP knows
- * half of that; the other half is said as what comes after a read or write.
+ * RMA. A rendezvous is two messages, a read, and requests for all three. UCP
+ * knows a part of that; the rest, and its latency, are said as what comes after
+ * a read or write. That is CPU, of which UCP takes the largest and no latency
+ * when a program says that many messages are under way (MULTI_SEND, as
+ * MPI_Isend does): 16 kB are copied then, too, by half the CPU and half the
+ * time of reading. UCP adds this up for the devices that it reads by, so each
+ * has a part.
+ *
+ * PROCESSES. UCP divides a rate that is shared by the processes of this host,
+ * whose number MPI tells it. With two of them the network was the slowest part
+ * of everything, and nothing else was compared: a message was read from 1.4 MB
+ * on, one among many from 2 kB. An operation has the whole rate instead.
+ * Transports keep theirs, that within a host memory comes first.
+ *
+ * SENDER'S MEMORY. A program that wants it back at once (FAST_CMPL, as MPI_Send
+ * does) waits two latencies where the message is sent from there. UCP counts
+ * for that what its bytes take, and for a copied message nothing: it is told
+ * that they take a little longer than the copy.
  *
  * COPYING. UCP takes the rate of copying from a table by the processor's maker,
  * or from UCX_BCOPY_BW, and weighs a rendezvous against the copies that it
@@ -38,7 +51,9 @@
 #define SRD_FIRST_PART    0xefa0
 #define SRD_LATENCY_FIRST 12000 /* ns, of the first generation */
 #define SRD_LATENCY       8000  /* ns, of later ones: EFA-FACTS */
-#define SRD_IN_FLIGHT     9
+#define SRD_IN_FLIGHT     16
+#define SRD_IN_FLIGHT_OLD 9     /* for protocols of UCX that do not ask */
+#define SRD_RNDV          2000  /* ns, of all devices together: RMA above */
 #define SRD_RECEIVE       100   /* ns, with reposting */
 #define SRD_ASKING_MINOR  16    /* UCX from 1.16 on asks for each operation */
 
@@ -46,7 +61,9 @@
  * protocols and in its old ones. */
 #define SRD_COPY          (1 / (7000.0 * 1048576))
 #define SRD_COPY_OLD      (1 / (5800.0 * 1048576))
-#define SRD_CHANGE_OVER   27000.0 /* bytes: between the new ones' thresholds */
+#define SRD_CHANGE_OVER   42000.0 /* bytes: between the new ones' thresholds */
+#define SRD_CHANGE_MANY   16000.0 /* and of those where many are under way */
+#define SRD_ZCOPY         0.95    /* of the rate of copying */
 #define SRD_LATENCY_MOST  1.3     /* times that of a message alone */
 #define SRD_PERF_DIFF     0.99    /* the old ones': UCX_RNDV_PERF_DIFF of 1 % */
 
@@ -74,6 +91,11 @@ static double srd_estimate_alone(uct_iface_h tl_iface)
     return ((base_iface_md(iface)->device->part == SRD_FIRST_PART) ?
                     SRD_LATENCY_FIRST :
                     SRD_LATENCY) * SRD_NS;
+}
+
+static double srd_smaller(double a, double b)
+{
+    return (a < b) ? a : b;
 }
 
 static double srd_larger(double a, double b)
@@ -106,20 +128,30 @@ static double srd_estimate_saves(const base_iface_t *iface, double copy)
 void srd_estimate(uct_iface_h tl_iface, ucx_op_t op, ucx_estimate_t *estimate)
 {
     const base_iface_t *iface = (const base_iface_t*)tl_iface;
+    int                 rma   = op >= UCX_OP_PUT_SHORT;
 
     estimate->post     = srd_estimates[op].post * SRD_NS;
     estimate->complete = srd_estimates[op].complete * SRD_NS;
     estimate->receive  = SRD_RECEIVE * SRD_NS;
     estimate->latency  = srd_estimate_alone(tl_iface) / SRD_IN_FLIGHT;
+    estimate->rate     = base_iface_md(iface)->device->bandwidth;
+    if (rma) {
+        estimate->complete += SRD_RNDV * SRD_NS / ucx_rails();
+        estimate->latency   = 0;
+    } else if (op == UCX_OP_AM_ZCOPY) {
+        estimate->rate = srd_smaller(estimate->rate, SRD_ZCOPY * ucx_copy_rate(
+                                     iface->super.host));
+    }
     if (!ucx_has_new_protocols(iface->super.host)) {
         return;
     }
-    /* One packet's copy is said as CPU, which counts also where many messages
-     * are under way; the rest as latency, of which a rendezvous has two more */
+    /* A part is said as CPU, which counts also where many messages are under
+     * way; the rest as latency, of which a rendezvous has two more */
     estimate->latency += srd_estimate_copy(
-            iface, (SRD_CHANGE_OVER - iface->max_payload) / 2);
-    if (op >= UCX_OP_PUT_SHORT) {
-        estimate->complete += srd_estimate_copy(iface, iface->max_payload);
+            iface, (SRD_CHANGE_OVER - SRD_CHANGE_MANY) / 2);
+    if (rma) {
+        estimate->complete += srd_estimate_copy(iface, SRD_CHANGE_MANY) /
+                              ucx_rails();
     }
 }
 
@@ -132,7 +164,7 @@ void srd_estimate_query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     attr->overhead  = srd_estimates[UCX_OP_AM_SHORT].post * SRD_NS;
     attr->latency.c = srd_estimate_alone(tl_iface);
     if (host->minor < SRD_ASKING_MINOR) {
-        attr->latency.c /= SRD_IN_FLIGHT; /* it has no other */
+        attr->latency.c /= SRD_IN_FLIGHT_OLD; /* it has no other */
     }
     if (!ucx_has_new_protocols(host)) {
         /* Their threshold is in proportion to latency, which must not come near
