@@ -20,8 +20,6 @@ top=$(cd "$(dirname "$0")/.." && pwd -P) || exit 1
 . "$top/contrib/ci/packages.sh"
 # shellcheck source=contrib/ci/build.sh
 . "$top/contrib/ci/build.sh"
-# shellcheck source=contrib/ci/cache.sh
-. "$top/contrib/ci/cache.sh" # launch.py runs programs of it
 
 install=yes build='' arguments=()
 while [ $# -gt 0 ]; do

@@ -88,7 +88,7 @@ counters() {
 # efa_top_prom.py does not believe a JSON that another user may have put there; of this
 # user's, values are numbers, and names and labels such as Prometheus reads.
 prometheus() {
-    local json=$CHECK_LOG.json to=$CHECK_LOG.prom kind out plants=(pipe link text)
+    local json=$CHECK_LOG.json to=$CHECK_LOG.prom kind out plants=(pipe link text open hard)
     local prom=(python3 -B "$TEST_DIR/../contrib/examples/efa_top_prom.py")
     rm -f "$json"* "$to"*
     echo '{"devices": [{"name": "a\"\\\n\u001b\u00e9\ud800", "counters":
@@ -98,6 +98,8 @@ prometheus() {
         )efa_device_rx_bytes_total{device=\"a\\\"\\\\\\n"$'\e'"é?\"} 7" || fail "names or labels"
     mkfifo "$json.pipe" && ln -s "$json" "$json.link" && cp "$json" "$json.other" &&
         sed 's/7/"0\\nplanted 1"/' "$json" >"$json.text" || fail "they are not planted"
+    cp "$json" "$json.open" && chmod 664 "$json.open" && cp "$json" "$json.hard" &&
+        ln "$json.hard" "$json.too" || fail "they are not planted"
     ! chown 4242 "$json.other" 2>/dev/null || plants+=(other) # needs root
     for kind in "${plants[@]}"; do
         out=$("${prom[@]}" "$json.$kind" "$to.$kind" 2>&1)

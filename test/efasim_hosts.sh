@@ -278,6 +278,8 @@ planted_cache() {
     done
     ! unshare -U true 2>/dev/null || # where his number is root's
         ! XDG_CACHE_HOME=$USER_HOME/home unshare -U "$source" 0.0.1 || fail "home: unshare -U"
+    out=$(XDG_CACHE_HOME=$USER_HOME/his "${source%/*/*/*}/bench/kv.py" "$BUILD" 2>&1)
+    grep -F "$USER_HOME/his/ucx-efa-srd is not this" <<<"$out" || fail "kv.py: $out"
     XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
     SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
     ! SUDO_UID=4242 SUDO_GID=4242 XDG_CACHE_HOME=$USER_HOME/group "$source" 0.0.1 ||

@@ -11,8 +11,11 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 CHROOT = os.path.join(TOP, "contrib", "ci", "chroot.sh")
-CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or
-                     os.path.expanduser("~/.cache"), "ucx-efa-srd", "python")
+# Of cache.sh, which refuses a folder where others may put programs.
+CACHE = subprocess.run(
+    ["bash", "-c", '. "$0" && printf %s/python "$srd_cache"',
+     os.path.join(TOP, "contrib", "ci", "cache.sh")],
+    stdout=subprocess.PIPE, text=True, check=False).stdout or sys.exit(1)
 
 
 class Failed(Exception):

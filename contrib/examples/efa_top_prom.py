@@ -126,8 +126,9 @@ def read(path):
     folder, name = os.path.split(path)
     place = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=opened(folder or '.'))
     status = None if lent(place) else os.fstat(place)
-    if not status or not stat.S_ISREG(status.st_mode) or not trusted(status):
-        raise OSError('it is no file of this user or of root')
+    if (not status or not stat.S_ISREG(status.st_mode) or not trusted(status) or
+            status.st_mode & 0o022 or status.st_nlink != 1): # the group's are a list's, too
+        raise OSError('it is no file that this user or root alone may write to')
     with open(f'/proc/self/fd/{place}', encoding='ascii') as file:
         return json.load(file)
 

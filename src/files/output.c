@@ -386,7 +386,7 @@ static int output_shared_file(int at, const char *name, int flags,
     do {
         place = openat(at, name, OUTPUT_PLACE | O_NOFOLLOW);
         made  = (place < 0) && (errno == ENOENT);
-        place = made ? openat(at, name, flags | O_EXCL, 0666) : place;
+        place = made ? openat(at, name, flags | O_EXCL, 0644) : place;
     } while (made && (place < 0) && (errno == EEXIST));
     if ((place >= 0) && output_is_own(place, folder)) {
         if (made) {
@@ -416,7 +416,7 @@ static int output_own_file(int at, const char *name, int flags)
         snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
         fd = is_file ? open(path, flags & ~(O_CREAT | O_NOFOLLOW)) : -1;
         if (!is_file || ((fd < 0) && (errno == ENOENT))) { /* no /proc */
-            fd = openat(at, name, flags, 0666);
+            fd = openat(at, name, flags, 0644);
         }
     }
     output_close(place);
