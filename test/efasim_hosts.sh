@@ -299,6 +299,32 @@ planted_cache() {
     done
 }
 
+# What outlives its run neither reads nor follows what another user then puts in the place of
+# the fabric: it began before, or begins afterwards.
+planted_later() {
+    local name=t$$l out=$CHECK_LOG.out at folder
+    user_home
+    at=class/infiniband/rdmap0s6/ports/1
+    mkfifo "$USER_HOME/go" && echo precious >"$USER_HOME/kept" || fail "mkfifo: status $?"
+    # shellcheck disable=SC2016 # for the shells in there
+    "$EFASIM" run --fabric "$name" -- sh -c 'echo "${SYSFS_PATH%/*}" >"$0.folder"
+        setsid sh -c "read -r _ <\$1/go; cat /sys/\$2/hw_counters/rx_bytes; cat </sys/\$2/new
+            \$3 --counters=0; echo planted >/sys/\$2/reset; echo done" \
+            - "$@" >"$0" 2>&1 &' "$out" "$USER_HOME" "$at" "$BUILD/bin/srd_info"
+    folder=$(<"$out.folder")
+    [ ! -e "$folder" ] || fail "$folder is there"
+    # shellcheck disable=SC2016
+    "${AS_USER[@]}" sh -c 'mkdir -m 755 "$1" && mkdir -p "$1/node0/$2/hw_counters" &&
+        cd "$1/node0/$2" && echo 666 | tee new >hw_counters/rx_bytes && ln -s "$3" reset' \
+        - "$folder" "$at" "$USER_HOME/kept" || fail "not planted: $?"
+    echo >"$USER_HOME/go"
+    wait_until $$ grep -qx done "$out"
+    cat "$out"
+    rm -rf "$folder"
+    ! grep 666 "$out" || fail "his counters are believed"
+    [ "$(<"$USER_HOME/kept")" = precious ] || fail "his link was followed"
+}
+
 # In a folder with another user's Python modules portable.sh runs none of
 # them, nor does a suite; of all scripts none calls Python so that it would.
 planted_python() {

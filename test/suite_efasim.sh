@@ -580,6 +580,7 @@ suite_run() {
     check planted 30 planted
     check planted_outputs 30 planted_outputs
     check planted_unseen 30 planted_unseen
+    check planted_later 20 planted_later
     check planted_fuse 60 planted_fuse
     check planted_cache 20 planted_cache
     check planted_python 30 planted_python

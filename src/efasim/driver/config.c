@@ -4,8 +4,10 @@
  * files of a plan and a trace.
  */
 #include "config.h"
+#include "lock.h"
 #include "state.h"
 
+#include "efasim/fabric/folder.h"
 #include "efasim/fabric/plan_file.h"
 #include "files/output.h"
 
@@ -111,11 +113,32 @@ void drv_config_check_rank(void)
     }
 }
 
+/* Where a run has ended another user may have taken the fabric's name. */
+static int config_is_believed(const char *path)
+{
+    int inside = drv_lock_inside, saved = errno, folder;
+
+    drv_lock_inside = DRV_LOCK_DATA; /* it opens a file of its own */
+    folder          = fabric_folder_open(path);
+    if (folder >= 0) {
+        output_close(folder);
+    }
+    drv_lock_inside = inside;
+    errno           = saved;
+    return folder >= 0;
+}
+
 const char *drv_config_sysfs_root(void)
 {
     const char *root = getenv("SYSFS_PATH");
+    char path[FABRIC_PATH_MAX];
 
-    return (drv_config_is_enabled() && root) ? root : "";
+    if ((drv_config_fabric_path(path) == NULL) || (root == NULL)) {
+        return "";
+    }
+    return (strncmp(root, path, strlen(path)) || config_is_believed(path)) ?
+                   root :
+                   DRV_CONFIG_NOWHERE;
 }
 
 void drv_config_knobs(void)

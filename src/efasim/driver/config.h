@@ -17,7 +17,9 @@ unsigned drv_config_node(void);
 /* A device is opened: says once if --per-node has no rank to go by. */
 void drv_config_check_rank(void);
 
-/* The folder that stands for /sys; "" when not enabled. */
+/* The folder that stands for /sys; "" when not enabled. Where it would be the
+ * fabric's, and that is not this user's (any more), one in which nothing is. */
+#define DRV_CONFIG_NOWHERE "/dev/null"
 const char *drv_config_sysfs_root(void);
 
 /* The knobs of all devices. A bad value is reported and keeps the default. */

@@ -97,6 +97,9 @@ __attribute__((constructor)) static void init_library(void)
         return;
     }
 
+    if (!strcmp(drv_config_sysfs_root(), DRV_CONFIG_NOWHERE)) {
+        setenv("SYSFS_PATH", DRV_CONFIG_NOWHERE, 1); /* others read it, too */
+    }
     fabric_leave_executed(path);
     drv_config_knobs();
     drv_lock_inside = DRV_LOCK_DATA; /* the files it opens are its own */

@@ -76,16 +76,17 @@ static int preload_sysfs_device(const char *path)
  * descriptor of its own. -1: the path is none. */
 static int preload_open_counter(const char *path)
 {
-    const char *root = drv_config_sysfs_root();
-    const char *name, *node;
+    const char *root, *name, *node;
     struct fabric *fabric;
     char text[32], dir[FABRIC_PATH_MAX];
     uint64_t value;
     int fd = -1, device;
 
-    if ((path == NULL) || (*root == '\0') ||
-        strncmp(path, root, strlen(root)) ||
-        !strstr(path, "/hw_counters/")) {
+    if ((path == NULL) || !strstr(path, "/hw_counters/")) {
+        return -1;
+    }
+    root = drv_config_sysfs_root();
+    if ((*root == '\0') || strncmp(path, root, strlen(root))) {
         return -1;
     }
 
