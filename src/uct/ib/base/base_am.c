@@ -314,7 +314,7 @@ base_am_delay_short(base_ep_t *ep, uint8_t id, uint64_t header,
     return UCS_OK;
 }
 
-/* The pieces of a short message. */
+/* The pieces of a message that is packed. */
 typedef struct base_pieces {
     const uct_iov_t *iov;
     size_t           count;
@@ -323,33 +323,30 @@ typedef struct base_pieces {
 static size_t base_pieces_pack(void *dest, void *arg)
 {
     const base_pieces_t *pieces = arg;
-    const uct_iov_t     *iov;
-    uint8_t             *end = dest;
 
-    for (iov = pieces->iov; iov < pieces->iov + pieces->count; ++iov) {
-        if (iov->length > 0) { /* else it may have no address */
-            memcpy(end, iov->buffer, iov->length);
-            end += iov->length;
-        }
-    }
-    return end - (uint8_t*)dest;
+    return base_am_gather(dest, SIZE_MAX, pieces->iov, pieces->count);
 }
 
 /*
- * A short message of `total` bytes, beyond max_short. UCP up to 1.15 chooses
+ * A short message beyond max_short, or without a byte. UCP up to 1.15 chooses
  * short by the lane that an endpoint starts with, and replays waiting requests
  * on the lane that it gets: connected by socket address that was tcp, whose
  * short messages are longer.
  */
 static ucs_status_t
-base_am_long(uct_ep_h tl_ep, uint8_t id, base_pieces_t *pieces, size_t total)
+base_am_long(uct_ep_h tl_ep, uint8_t id, const uct_iov_t *iov, size_t count)
 {
-    ssize_t packed;
+    base_pieces_t pieces = {iov, count};
+    size_t        left   = base_ep_iface((base_ep_t*)tl_ep)->max_payload, i;
+    ssize_t       packed;
 
-    if (total > base_ep_iface((base_ep_t*)tl_ep)->max_payload) {
-        return UCS_ERR_INVALID_PARAM;
+    for (i = 0; i < count; ++i) {
+        if (iov[i].length > left) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        left -= iov[i].length;
     }
-    packed = base_am_bcopy(tl_ep, id, base_pieces_pack, pieces, 0);
+    packed = base_am_bcopy(tl_ep, id, base_pieces_pack, &pieces, 0);
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
 }
 
@@ -357,11 +354,10 @@ static ucs_status_t
 base_am_short_long(uct_ep_h tl_ep, uint8_t id, uint64_t header,
                    const void *payload, unsigned length)
 {
-    uct_iov_t    iov[2] = {{.buffer = &header, .length = sizeof(header)},
-                           {.buffer = (void*)payload, .length = length}};
-    base_pieces_t pieces = {iov, 2};
+    uct_iov_t iov[2] = {{.buffer = &header, .length = sizeof(header)},
+                        {.buffer = (void*)payload, .length = length}};
 
-    return base_am_long(tl_ep, id, &pieces, sizeof(header) + length);
+    return base_am_long(tl_ep, id, iov, 2);
 }
 
 static __attribute__((noinline)) ucs_status_t
@@ -410,30 +406,23 @@ static __attribute__((noinline)) ucs_status_t
 base_am_short_iov_any(uct_ep_h tl_ep, uint8_t id, const uct_iov_t *iov,
                       size_t iovcnt)
 {
-    base_ep_t    *ep     = (base_ep_t*)tl_ep;
-    base_iface_t *iface  = base_ep_iface(ep);
-    base_op_t    *op     = base_am_start(iface, ep);
-    base_pieces_t pieces = {iov, iovcnt};
-    size_t        i, total = 0;
+    base_ep_t    *ep    = (base_ep_t*)tl_ep;
+    base_iface_t *iface = base_ep_iface(ep);
+    base_op_t    *op    = base_am_start(iface, ep);
     unsigned      offset;
+    size_t        length;
 
     if (__builtin_expect(op == NULL, 0)) {
         return base_am_delay_is_due(ep) ?
                        base_am_delay_iov(ep, id, iov, iovcnt, 1) :
                        base_fail_ep_blocked(ep);
     }
-    for (i = 0; i < iovcnt; ++i) {
-        if (__builtin_add_overflow(total, iov[i].length, &total)) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-    }
-    if (total > BASE_MAX_SHORT) {
-        return base_am_long(tl_ep, id, &pieces, total);
-    }
-
     offset = flow_tx_header(iface->core, ep->tx, id, op->buf);
-    base_pieces_pack(op->buf + offset, &pieces);
-    base_op_set_buf(op, offset + total, iface->qp.inline_size);
+    length = base_am_gather(op->buf + offset, BASE_MAX_SHORT, iov, iovcnt);
+    if (length == 0) {
+        return base_am_long(tl_ep, id, iov, iovcnt);
+    }
+    base_op_set_buf(op, offset + length, iface->qp.inline_size);
     return base_am_post_any(iface, ep, op, BASE_OUT_AM);
 }
 
