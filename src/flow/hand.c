@@ -158,5 +158,7 @@ int flow_hand_tick(flow_core_t *core)
     core->ticks      = 0;
     core->quiet      = 0;
     core->round      = 0;
+    core->lent       = 0; /* nobody would see the queue empty */
+    core->lent_ticks = 0;
     return 0;
 }

@@ -255,6 +255,26 @@ TEST_F(flow_hand, lent__what_there_is)
     EXPECT_EQ(0u, b.core->starved.count);
 }
 
+/* The hand stops though packets lie in the queue: what was lent until then is
+ * consumed when it begins anew. */
+TEST_F(flow_hand, lent__not_after_the_hand_stopped)
+{
+    flow_core_rx_backlog(b.core, 1);
+    for (int turn = 0; (turn < 20) && (b.core->lent < 100); ++turn) {
+        for (int i = 1; i < PEERS; ++i) {
+            a.send(txs[i], "x");
+        }
+        settle(a, b);
+    }
+    ASSERT_LE(100, b.core->lent);
+    b.core->params.rx_posted = 5000; /* enough for all */
+    tick();
+    ASSERT_EQ(FLOW_TIME_NEVER, b.core->tick_due);
+    flow_core_rx_backlog(b.core, 0);
+    b.core->params.rx_posted = 500;
+    send(0, FLOW_WAKE_WINDOW);
+}
+
 /* A limit that is told once more was granted is no recall, or the two of them
  * in the wrong order would leave the sender with nothing. */
 TEST_F(flow_hand, recall__not_after_it_was_granted_more)
