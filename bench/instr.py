@@ -57,21 +57,21 @@ def phases_of(rounds, sid, endpoints):
         ("bench_complete_list", pieces * lists, 58, 51,
          "completion of a piece, 16 in a poll"),
         # half of the polls have a limit packet, which is counted with those
-        ("bench_receive", messages * 3 / 2, 78, 82, "receive, 16 in a poll"),
-        ("bench_receive_reversed", messages / 2, 154, 172, "receive, 16 reversed"),
-        ("bench_receive_alone", messages * 31 / 32, 160, 181, "receive, alone"),
+        ("bench_receive", messages * 3 / 2, 77, 82, "receive, 16 in a poll"),
+        ("bench_receive_reversed", messages / 2, 151, 169, "receive, 16 reversed"),
+        ("bench_receive_alone", messages * 31 / 32, 159, 181, "receive, alone"),
         ("bench_complete", messages * 3 / 2, 29, 33, "completion, 16 in a poll"),
         ("bench_complete_alone", messages * 31 / 32, 101, 168,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
-        ("bench_receive_limit", rounds * 3 / 2, 1834, 1957,
+        ("bench_receive_limit", rounds * 3 / 2, 1820, 1957,
          "16 received, limit sent"),
         ("bench_complete_limit", rounds * 3 / 2, 804, 832,
          "16 complete, limit taken"),
         ("bench_limit_done", rounds * 7 / 2, 255, 350, "completion of a limit"),
         # limits included: more flows may not mean more limits
-        ("bench_turn_one", 64 * BATCH, 96, 103, "receive and limits, one flow"),
-        ("bench_turn_sixteen", 64 * BATCH, 95, 102,
+        ("bench_turn_one", 64 * BATCH, 95, 103, "receive and limits, one flow"),
+        ("bench_turn_sixteen", 64 * BATCH, 94, 101,
          "receive and limits, 16 flows")] if row]),
             ("full", [rounds, "full"], [
                 ("bench_refuse", messages, 176, 174, f"{full}, full queue: refused"),

@@ -64,10 +64,12 @@ void bench_side_open(bench_side_t *side)
 {
     uct_iface_params_t params = {
         .field_mask           = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
-                                UCT_IFACE_PARAM_FIELD_DEVICE,
+                                UCT_IFACE_PARAM_FIELD_DEVICE |
+                                UCT_IFACE_PARAM_FIELD_RX_HEADROOM,
         .open_mode            = UCT_IFACE_OPEN_MODE_DEVICE,
         .mode.device.tl_name  = "srd",
-        .mode.device.dev_name = bench_device_name
+        .mode.device.dev_name = bench_device_name,
+        .rx_headroom          = 64 /* for a descriptor, as UCP's */
     };
     uct_iface_config_t *config;
 

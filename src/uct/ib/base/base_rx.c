@@ -39,8 +39,8 @@ base_rx_deliver(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
 static void base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf,
                                  unsigned am_id, unsigned offset);
 static inline __attribute__((always_inline)) int
-base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
-                unsigned offset, unsigned length, int may_keep);
+base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint8_t *packet,
+                uint64_t am_id, unsigned offset, unsigned length, int may_keep);
 static void base_rx_drain(base_iface_t *iface, uint32_t token);
 static void base_rx_drain_later(base_iface_t *iface, uint32_t token);
 static void
@@ -96,7 +96,7 @@ base_rx_traced(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
     }
 }
 
-/* 77 instructions (bench_receive, libefa), without libefa's. */
+/* 76 instructions (bench_receive, libefa), without libefa's. */
 unsigned base_rx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
 {
     const efa_wc_t *end = wc + count;
@@ -183,14 +183,15 @@ static inline __attribute__((always_inline)) void
 base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
             uint32_t length, flow_src_t src, int may_hold, base_rx_way_t way)
 {
+    uint8_t          *packet = base_rxbuf_memory(rxbuf); /* no prefix */
     flow_rx_verdict_t verdict;
     uint64_t          word = 0;
 
     verdict = (way == BASE_RX_RECORDED) ?
-                      record_call_rx_short(core, rxbuf->packet, length, rxbuf,
+                      record_call_rx_short(core, packet, length, rxbuf,
                                            may_hold, src, &word) :
-                      flow_rx_short(core, rxbuf->packet, length, rxbuf,
-                                    may_hold, src, &word);
+                      flow_rx_short(core, packet, length, rxbuf, may_hold, src,
+                                    &word);
     if (__builtin_expect(verdict == FLOW_RX_HOLD, 0)) {
         --iface->received;
         rxbuf->length = length;
@@ -207,7 +208,8 @@ base_rx_one(base_iface_t *iface, flow_core_t *core, base_rxbuf_t *rxbuf,
         return;
     }
 
-    if (__builtin_expect(base_rx_hand_up(iface, rxbuf, word & FLOW_WIRE_AM_MASK,
+    if (__builtin_expect(base_rx_hand_up(iface, rxbuf, packet,
+                                         word & FLOW_WIRE_AM_MASK,
                                          FLOW_SHORT_HDR,
                                          length - FLOW_SHORT_HDR,
                                          base_rxq_may_keep(&iface->rxq)),
@@ -328,7 +330,8 @@ base_rx_deliver(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
     if (__builtin_expect(iface->traced & BASE_TRACED_COUNT, 0)) {
         base_rx_count(iface, rxbuf->length - offset);
     }
-    if (base_rx_hand_up(iface, rxbuf, am_id, offset, rxbuf->length - offset,
+    if (base_rx_hand_up(iface, rxbuf, rxbuf->packet, am_id, offset,
+                        rxbuf->length - offset,
                         base_rxq_may_keep(&iface->rxq) && !rxbuf->detached &&
                                 base_rxq_fits(&iface->rxq, offset))) {
         base_rxq_keep(&iface->rxq);
@@ -352,17 +355,21 @@ base_rx_deliver_long(base_iface_t *iface, base_rxbuf_t *rxbuf, unsigned am_id,
  * unaligned for a descriptor. Returns whether it keeps it.
  */
 static inline __attribute__((always_inline)) int
-base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint64_t am_id,
-                unsigned offset, unsigned length, int may_keep)
+base_rx_hand_up(base_iface_t *iface, base_rxbuf_t *rxbuf, uint8_t *packet,
+                uint64_t am_id, unsigned offset, unsigned length, int may_keep)
 {
     unsigned flags = 0;
 
     if (__builtin_expect(may_keep, 1)) {
         flags = UCT_CB_PARAM_FLAG_DESC;
-        base_rxq_make_desc(rxbuf, offset);
+        if (__builtin_expect((offset != FLOW_SHORT_HDR) ||
+                                     iface->rxq.overwrites,
+                             0)) {
+            base_rxq_make_desc(&iface->rxq, rxbuf, offset);
+        }
     }
-    return ucx_iface_invoke_am(&iface->super, am_id, rxbuf->packet + offset,
-                               length, flags) == UCS_INPROGRESS;
+    return ucx_iface_invoke_am(&iface->super, am_id, packet + offset, length,
+                               flags) == UCS_INPROGRESS;
 }
 
 /* Early packets whose turn has come. */

@@ -84,12 +84,11 @@ static ucs_status_t base_rxq_add_chunk(base_rxq_t *rxq)
         rxbuf->desc.cb = rxq->layout.release;
         rxbuf->rxq     = rxq;
         rxbuf->packet  = base_rxq_packet(rxq, rxbuf);
-        rxbuf->word    = &uct_recv_desc(rxbuf->packet + FLOW_SHORT_HDR -
-                                        rxq->layout.headroom);
         rxbuf->wr.sge.addr   = (uintptr_t)rxbuf->packet - rxq->layout.prefix;
         rxbuf->wr.sge.length = rxq->layout.prefix + rxq->layout.packet_size;
         rxbuf->wr.sge.lkey   = rxq->chunks->mr->lkey;
         efa_recv_wr_init(&rxbuf->wr, rxbuf, rxq->total + i);
+        base_rxq_make_desc(rxq, rxbuf, FLOW_SHORT_HDR);
         rxq->users.table[rxq->total + i] = rxbuf;
         base_rxq_put(rxq, rxbuf);
     }
@@ -137,6 +136,7 @@ ucs_status_t base_rxq_init(base_rxq_t *rxq, efa_md_t *md, unsigned first,
     rxq->layout = *layout;
     rxq->floor  = target / 2;
     rxq->fit    = (layout->align > 8) ? layout->align : 8;
+    rxq->overwrites = layout->headroom < layout->prefix + sizeof(void*);
     rxq->stride = base_rxq_stride(layout);
     rxq->users.table = calloc(max, sizeof(void*));
     if (rxq->users.table == NULL) {

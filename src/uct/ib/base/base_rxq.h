@@ -32,19 +32,19 @@
 
 typedef struct base_rxq base_rxq_t;
 
-/* Bookkeeping of a buffer; headroom and packet lie behind it. */
+/* Bookkeeping of a buffer; headroom and packet lie behind it. It begins a cache
+ * line, the only one that most packets need: buffers are used in turn, and no
+ * cache has them when their turn comes. */
 typedef struct base_rxbuf {
+    efa_recv_wr_t      wr;       /* ready to be posted; a link while free */
     uct_recv_desc_t    desc;     /* what UCP calls to release a kept buffer */
     base_rxq_t        *rxq;
     uint8_t           *packet;
-    void              *word;     /* where UCT wants the descriptor's address,
-                                    behind a short header; of any alignment */
     struct base_rxbuf *wait_next; /* and src: of a packet that waits until there
                                      is memory for it */
     uint32_t           src;
     uint32_t           length;   /* of a packet that is held */
     uint8_t            detached; /* a copy from malloc: never posted */
-    efa_recv_wr_t      wr;       /* ready to be posted; a link while free */
 } base_rxbuf_t;
 
 /* Contents of a receive buffer, and their places. */
@@ -153,6 +153,8 @@ struct base_rxq {
     base_rxq_layout_t   layout;
     unsigned            fit; /* multiples of it are how far off a payload may
                                 lie */
+    uint8_t             overwrites; /* the device does, the word of a descriptor
+                                       behind a short header */
     size_t              stride;
     int                 is_small; /* there are no more huge pages */
     efa_chunk_t        *chunks;
@@ -282,14 +284,23 @@ static inline int base_rxq_fits(const base_rxq_t *rxq, unsigned offset)
            (((offset - FLOW_SHORT_HDR) & (rxq->fit - 1)) == 0);
 }
 
+/* Where the device puts a packet, with what it puts ahead. */
+static inline uint8_t *base_rxbuf_memory(const base_rxbuf_t *rxbuf)
+{
+    return (uint8_t*)(uintptr_t)rxbuf->wr.sge.addr;
+}
+
 /* Readies the word that UCT wants 8 bytes before the descriptor, for a payload
  * behind a header of `offset` bytes. It may overwrite bytes of that header:
- * call it last. */
-static inline void base_rxq_make_desc(base_rxbuf_t *rxbuf, unsigned offset)
+ * call it last. Behind a short header it was readied with the buffer, and stays
+ * so: no other descriptor reaches it. */
+static inline void
+base_rxq_make_desc(const base_rxq_t *rxq, base_rxbuf_t *rxbuf, unsigned offset)
 {
     uct_recv_desc_t *desc = &rxbuf->desc;
 
-    memcpy((char*)rxbuf->word + (offset - FLOW_SHORT_HDR), &desc, sizeof(desc));
+    memcpy(&uct_recv_desc(rxbuf->packet + offset - rxq->layout.headroom), &desc,
+           sizeof(desc));
 }
 
 #endif
