@@ -244,12 +244,12 @@ struct base_ep { /* begins a cache line, which has all that a message needs */
     ucx_ep_base_t super;
     flow_tx_t    *tx;
     efa_dest_t    dest;
-    base_out_t    queue;   /* head of the outstanding; .next is oldest */
-    unsigned      rma_ops; /* in the queue */
     unsigned      flushes; /* markers in the queue */
     uint8_t       is_flushed; /* flushes is not 0, by one instruction */
     uint8_t       fenced;  /* until rma_ops is 0 */
-    uint8_t       state;   /* base_ep_state_t */
+    uint8_t       state;   /* base_ep_state_t; the first line ends here */
+    base_out_t    queue;   /* head of the outstanding; .next is oldest */
+    unsigned      rma_ops; /* in the queue */
     uint8_t       reported; /* the error handler was called, or need not be */
     uint8_t       unused;  /* it failed, nobody handles that, and nothing was
                               lost yet (base_fail_ep_report) */

@@ -261,7 +261,7 @@ efa_direct_length(const struct ibv_sge *pieces, int count, int inlined)
                      (uint64_t)count << EFA_IO_WR_LENGTH_SHIFT;
 }
 
-void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+void efa_direct_send(efa_qp_t *qp, const efa_dest_t *dest, uint16_t id,
                      const struct ibv_sge *pieces, int count, int inlined)
 {
     efa_direct_sq_t   *sq = &qp->direct.sq;
@@ -287,7 +287,7 @@ void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
     }
 }
 
-void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+void efa_direct_rdma(efa_qp_t *qp, const efa_dest_t *dest, uint16_t id,
                      efa_rdma_t rdma, const efa_io_piece_t *remote,
                      const struct ibv_sge *piece, int inlined)
 {
@@ -304,7 +304,7 @@ void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
     }
 }
 
-void efa_direct_list_add(efa_qp_t *qp, const efa_direct_dest_t *dest,
+void efa_direct_list_add(efa_qp_t *qp, const efa_dest_t *dest,
                          uint16_t id, efa_rdma_t rdma,
                          const efa_io_piece_t *remote,
                          const struct ibv_sge *piece)

@@ -13,20 +13,34 @@
  * always room: the queue takes as many requests as its owner has.
  */
 
-/* Where a request goes: words of it that its peer decides. */
-typedef struct efa_direct_dest {
-    uint64_t qpn;  /* of word 0 */
-    uint64_t ah;   /* word 1 */
-    uint64_t qkey; /* word 2 */
-} efa_direct_dest_t;
+/* Where a request goes: as verbs have it, and words of it for this path. */
+typedef __typeof__(((struct ibv_send_wr*)NULL)->wr.ud) efa_verbs_dest_t;
 
-static inline efa_direct_dest_t
-efa_direct_dest(uint16_t ah, uint32_t qpn, uint32_t qkey)
+typedef struct efa_dest {
+    union {
+        struct {
+            struct ibv_ah *ah;
+            uint32_t       remote_qpn, remote_qkey; /* word 2: the latter */
+        };
+        efa_verbs_dest_t verbs;
+    };
+    uint64_t direct_qpn; /* of word 0 */
+    uint64_t direct_ah;  /* word 1 */
+} efa_dest_t;
+
+_Static_assert(offsetof(efa_dest_t, remote_qkey) ==
+                       offsetof(efa_verbs_dest_t, remote_qkey), "as in verbs");
+
+/* `ah` is the device's number of the handle `ibah`. */
+static inline efa_dest_t
+efa_dest(struct ibv_ah *ibah, uint16_t ah, uint32_t qpn, uint32_t qkey)
 {
-    efa_direct_dest_t dest = {
-        .qpn  = (uint64_t)(qpn & 0xffff) << EFA_IO_WR_QPN_SHIFT,
-        .ah   = (uint64_t)ah << EFA_IO_WR_AH_SHIFT,
-        .qkey = qkey
+    efa_dest_t dest = {
+        .ah          = ibah,
+        .remote_qpn  = qpn,
+        .remote_qkey = qkey,
+        .direct_qpn  = (uint64_t)(qpn & 0xffff) << EFA_IO_WR_QPN_SHIFT,
+        .direct_ah   = (uint64_t)ah << EFA_IO_WR_AH_SHIFT
     };
 
     return dest;
@@ -42,14 +56,14 @@ static inline uint64_t efa_direct_load(const void *bytes)
 
 /* The words of the request at hand. `first`: its id, operation and length. */
 static inline volatile uint64_t *
-efa_direct_head(const efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_head(const efa_direct_sq_t *sq, const efa_dest_t *dest,
                 uint64_t first)
 {
     volatile uint64_t *slot = (volatile uint64_t*)sq->slot;
 
-    slot[0] = sq->must | dest->qpn | first;
-    slot[1] = dest->ah;
-    slot[2] = dest->qkey;
+    slot[0] = sq->must | dest->direct_qpn | first;
+    slot[1] = dest->direct_ah;
+    slot[2] = dest->remote_qkey;
     slot[3] = 0;
     return slot + EFA_IO_WR_HEAD / sizeof(*slot);
 }
@@ -71,7 +85,7 @@ static inline int efa_direct_ring(efa_direct_sq_t *sq, unsigned size)
  * 16 can be read, that travel inside a request of 64 bytes. As efa_direct_ring.
  */
 static inline __attribute__((always_inline)) int
-efa_direct_send_words(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_send_words(efa_direct_sq_t *sq, const efa_dest_t *dest,
                       uint16_t id, uint64_t word, uint64_t next,
                       const uint8_t *bytes, unsigned length)
 {
@@ -102,7 +116,7 @@ static inline void efa_direct_piece(volatile uint64_t *slot, uint64_t addr,
 /* A SEND of one piece of memory, by a request of 64 bytes. As
  * efa_direct_ring. */
 static inline int
-efa_direct_send_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_send_piece(efa_direct_sq_t *sq, const efa_dest_t *dest,
                       uint16_t id, const struct ibv_sge *piece)
 {
     volatile uint64_t *slot;
@@ -116,7 +130,7 @@ efa_direct_send_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
 
 /* The same of two pieces. */
 static inline int
-efa_direct_send_pieces(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_send_pieces(efa_direct_sq_t *sq, const efa_dest_t *dest,
                        uint16_t id, const struct ibv_sge *pieces)
 {
     volatile uint64_t *slot;
@@ -149,7 +163,7 @@ static inline uint64_t efa_direct_rdma_bits(efa_rdma_t rdma)
 /* An RDMA operation of one piece, by a request of 64 bytes. As
  * efa_direct_ring. */
 static inline int
-efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_rdma_piece(efa_direct_sq_t *sq, const efa_dest_t *dest,
                       uint16_t id, efa_rdma_t rdma, uint64_t remote_addr,
                       uint32_t rkey, const struct ibv_sge *piece)
 {
@@ -181,7 +195,7 @@ static inline void efa_direct_list_step(efa_direct_sq_t *sq, unsigned size)
  * efa_direct_list_end; nothing else may be posted before.
  */
 static inline __attribute__((always_inline)) void
-efa_direct_list_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
+efa_direct_list_piece(efa_direct_sq_t *sq, const efa_dest_t *dest,
                       uint16_t id, uint64_t bits, uint64_t remote_addr,
                       uint32_t rkey, const struct ibv_sge *piece)
 {
@@ -196,17 +210,17 @@ efa_direct_list_piece(efa_direct_sq_t *sq, const efa_direct_dest_t *dest,
 
 /* The same without a copy, for requests of either size, and with the doorbells
  * that it takes. */
-void efa_direct_list_add(efa_qp_t *qp, const efa_direct_dest_t *dest,
+void efa_direct_list_add(efa_qp_t *qp, const efa_dest_t *dest,
                          uint16_t id, efa_rdma_t rdma,
                          const efa_io_piece_t *remote,
                          const struct ibv_sge *piece);
 
 /* The forms of a SEND: its bytes inside, or up to two pieces. */
-void efa_direct_send(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+void efa_direct_send(efa_qp_t *qp, const efa_dest_t *dest, uint16_t id,
                      const struct ibv_sge *pieces, int count, int inlined);
 
 /* An RDMA READ or WRITE of one piece, or of bytes that travel inside. */
-void efa_direct_rdma(efa_qp_t *qp, const efa_direct_dest_t *dest, uint16_t id,
+void efa_direct_rdma(efa_qp_t *qp, const efa_dest_t *dest, uint16_t id,
                      efa_rdma_t rdma, const efa_io_piece_t *remote,
                      const struct ibv_sge *piece, int inlined);
 

@@ -42,7 +42,7 @@ efa_post_rdma_direct(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
 {
     efa_io_piece_t remote = efa_rdma_direct(wr, dest, remote_addr, rkey);
 
-    efa_direct_rdma(qp, &dest->direct, wr->id, rdma, &remote, wr->wr.sg_list,
+    efa_direct_rdma(qp, dest, wr->id, rdma, &remote, wr->wr.sg_list,
                     wr->wr.send_flags & IBV_SEND_INLINE);
     return 0;
 }
@@ -87,7 +87,7 @@ void efa_list_add(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest,
 
     if (qp->is_direct) {
         remote = efa_rdma_direct(wr, dest, remote_addr, rkey);
-        efa_direct_list_add(qp, &dest->direct, wr->id, rdma, &remote,
+        efa_direct_list_add(qp, dest, wr->id, rdma, &remote,
                             wr->wr.sg_list);
     } else {
         qp->qpx->wr_id = wr->wr.wr_id;

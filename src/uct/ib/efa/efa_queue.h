@@ -18,23 +18,6 @@
 /* A piece of registered memory: addr, length, lkey. */
 typedef struct ibv_sge efa_sge_t;
 
-/* Where a work request goes: as verbs have it, and for the direct path. */
-typedef __typeof__(((struct ibv_send_wr*)NULL)->wr.ud) efa_verbs_dest_t;
-
-typedef struct efa_dest {
-    union {
-        struct {
-            struct ibv_ah *ah;
-            uint32_t       remote_qpn, remote_qkey;
-        };
-        efa_verbs_dest_t verbs;
-    };
-    efa_direct_dest_t direct;
-} efa_dest_t;
-
-_Static_assert(offsetof(efa_dest_t, remote_qkey) ==
-                       offsetof(efa_verbs_dest_t, remote_qkey), "as in verbs");
-
 typedef struct efa_send_wr {
     struct ibv_send_wr wr;
     uint16_t           id;     /* in the table of efa_queue_users */
@@ -66,20 +49,6 @@ static inline void efa_queue_users(efa_qp_t *qp, const efa_direct_users_t *tx,
 static inline void efa_queue_more_users(efa_qp_t *qp, unsigned count)
 {
     qp->direct.rx.users.count = count;
-}
-
-/* `ah` is the device's number of the handle `ibah`. */
-static inline efa_dest_t
-efa_dest(struct ibv_ah *ibah, uint16_t ah, uint32_t qpn, uint32_t qkey)
-{
-    efa_dest_t dest = {
-        .ah          = ibah,
-        .remote_qpn  = qpn,
-        .remote_qkey = qkey,
-        .direct      = efa_direct_dest(ah, qpn, qkey)
-    };
-
-    return dest;
 }
 
 /* ---- what to send ---- */
@@ -144,7 +113,7 @@ efa_post_send(efa_qp_t *qp, efa_send_wr_t *wr, const efa_dest_t *dest)
     }
     wr->inside              = 0;
     wr->wr.wr.ud.remote_qpn = dest->remote_qpn;
-    efa_direct_send(qp, &dest->direct, wr->id, wr->wr.sg_list, wr->wr.num_sge,
+    efa_direct_send(qp, dest, wr->id, wr->wr.sg_list, wr->wr.num_sge,
                     wr->wr.send_flags & IBV_SEND_INLINE);
     return 0;
 }

@@ -37,7 +37,7 @@ srd_direct_send(base_iface_t *iface, base_ep_t *ep, base_op_t *op, uint8_t id,
         base_am_copy_few(op->buf + FLOW_SHORT_HDR + sizeof(header), payload,
                         length);
     }
-    if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest.direct,
+    if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest,
                               op->wr.id, am, header,
                               op->buf + FLOW_SHORT_HDR + sizeof(header),
                               length)) {
@@ -107,7 +107,7 @@ srd_direct_am_short_iov(uct_ep_h tl_ep, uint8_t id, const uct_iov_t *iov,
     srd_direct_commit(iface, ep, op);
     memcpy(op->buf, &am, sizeof(am));
     op->wr.inside = FLOW_SHORT_HDR + length;
-    if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest.direct,
+    if (efa_direct_send_words(&iface->qp.direct.sq, &ep->dest,
                               op->wr.id, am,
                               efa_direct_load(op->buf + FLOW_SHORT_HDR),
                               op->buf + FLOW_SHORT_HDR + sizeof(uint64_t),
@@ -122,7 +122,7 @@ srd_direct_post(base_iface_t *iface, base_ep_t *ep, base_op_t *op)
 {
     op->wr.inside = 0;
     srd_direct_commit(iface, ep, op);
-    if (efa_direct_send_piece(&iface->qp.direct.sq, &ep->dest.direct,
+    if (efa_direct_send_piece(&iface->qp.direct.sq, &ep->dest,
                               op->wr.id, &op->bounce->sge)) {
         (void)efa_direct_sq_turn(&iface->qp);
     }

@@ -153,7 +153,7 @@ srd_list_in_place(srd_list_t *list, const ucx_sgl_t *sgl, unsigned count)
         rkey          = sgl->rkeys[i];
         op->wr.inside = 0;
         srd_list_fill(list, op, before, &piece, remote_addr, rkey);
-        efa_direct_list_piece(&sq, &dest->direct, op->wr.id, bits, remote_addr,
+        efa_direct_list_piece(&sq, dest, op->wr.id, bits, remote_addr,
                               rkey, &piece);
     }
     list->last = op;

@@ -97,7 +97,7 @@ srd_rma_to_device(base_iface_t *iface, const base_ep_t *ep, base_op_t *op)
     if (iface->qp.direct.in_place && !iface->traced &&
         (efa_send_wr_count(&op->wr) == 1) && !efa_send_wr_is_inside(&op->wr)) {
         op->wr.inside = 0;
-        if (efa_direct_rdma_piece(sq, &ep->dest.direct, op->wr.id,
+        if (efa_direct_rdma_piece(sq, &ep->dest, op->wr.id,
                                   base_op_rdma(op->out.kind), op->remote_addr,
                                   op->rkey, efa_send_wr_pieces(&op->wr))) {
             (void)efa_direct_sq_turn(&iface->qp);

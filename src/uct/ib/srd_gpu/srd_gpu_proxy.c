@@ -58,7 +58,7 @@ srd_gpu_add_in_place(srd_gpu_iface_t *iface, base_ep_t *ep, base_op_t *op)
         iface->in_place = 0;
     }
     op->wr.inside = 0;
-    efa_direct_list_piece(&iface->list, &ep->dest.direct, op->wr.id,
+    efa_direct_list_piece(&iface->list, &ep->dest, op->wr.id,
                           efa_direct_rdma_bits(base_op_rdma(BASE_OUT_PUT)),
                           op->remote_addr, op->rkey, &op->sge[0]);
     ++iface->in_place;
