@@ -43,13 +43,14 @@ typedef enum flow_tx_state {
 struct flow_tx {
     uint64_t   hdr;       /* next header word: number, token, limit, flags    */
     uint64_t   busy;      /* flow_psn_bit: taken and not completed            */
-    void      *cookie;    /* the transport's endpoint                         */
     flow_psn_t stop;      /* the number that may not be sent: the one compare */
     flow_psn_t limit;     /* as the receiver said                             */
     flow_psn_t una;       /* oldest number that may be uncompleted (lazy)     */
     uint8_t    paused : 4; /* enum flow_tx_pause                              */
     uint8_t    why    : 4; /* flow_end_t, once it failed                      */
-    uint8_t    wait;      /* enum flow_tx_wait; a completion asks             */
+    uint8_t    wait;      /* enum flow_tx_wait; a completion asks. A message
+                             needs these three words                          */
+    void      *cookie;    /* the transport's endpoint                         */
     uint32_t   ep;        /* number of this endpoint, never reused: its index
                              and, above, the uses of that index               */
     uint32_t   carries;   /* PAIRED: receive flow of the pair, 0 if gone;
@@ -358,13 +359,13 @@ typedef struct flow_trace_entry {
 } flow_trace_entry_t;
 
 struct flow_core {
-    flow_rx_t    *rx_chunks[FLOW_CHUNKS_MAX];
     uint32_t      rx_count;      /* slots handed over                         */
     uint32_t      ctl_pending;
     uint32_t      event_pending;
     flow_time_t   timer_next;
     uint32_t      only_ticks;    /* timers that run: the hand's tick, or none */
     void         *user;          /* flow_core_user                            */
+    flow_rx_t    *rx_chunks[FLOW_CHUNKS_MAX]; /* the first: in the same line  */
 
     flow_params_t params;
     flow_tx_t    *tx_chunks[FLOW_CHUNKS_MAX];
