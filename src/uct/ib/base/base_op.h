@@ -107,7 +107,7 @@ static inline size_t base_op_bounce_stride(size_t bytes)
 /* One work request, from post to completion (through reposts, too). */
 typedef struct base_op base_op_t;
 
-struct base_op {
+struct base_op { /* begins a cache line */
     base_out_t         out; /* first: operations and markers share the queue */
     flow_op_t          flow;
     struct base_ep    *ep;     /* control packets: a dummy endpoint, not NULL */
@@ -115,7 +115,14 @@ struct base_op {
     efa_send_wr_t wr;  /* filled but for the changing members: pieces, flags,
                                destination; RDMA takes pieces and flags */
     efa_sge_t     buf_sge;          /* buf; its length is the packet's */
-    efa_sge_t     sge[BASE_OP_SGE]; /* pieces of user memory */
+    uint8_t       buf[BASE_OP_BUF]; /* 32 bytes of it are in that line, too */
+    flow_share_t      *share; /* of the reserve, while taken from there */
+    base_op_t         *polled_next; /* completed, progress sees to it; or RDMA
+                                     that waits to be posted again */
+    uint32_t           vendor_err; /* then: its efa_status_t */
+    int                user_is_host; /* AM_ZCOPY: the CPU can read the memory */
+    _Alignas(64)                     /* what RDMA needs besides */
+    efa_sge_t     sge[BASE_OP_SGE];  /* pieces of user memory */
     union {
         struct {
             uct_unpack_callback_t func;
@@ -128,13 +135,7 @@ struct base_op {
     };
     uint64_t           remote_addr; /* RDMA */
     uint32_t           rkey;
-    flow_share_t      *share; /* of the reserve, while taken from there */
     uint8_t            reserved;   /* it belongs to the reserve */
-    int                user_is_host; /* AM_ZCOPY: the CPU can read the memory */
-    base_op_t         *polled_next; /* completed, progress sees to it; or RDMA
-                                     that waits to be posted again */
-    uint32_t           vendor_err; /* then: its efa_status_t */
-    uint8_t            buf[BASE_OP_BUF];
 };
 
 /*
