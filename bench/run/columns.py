@@ -43,6 +43,8 @@ class Column:
         return found
 
 
+# By libefa, also where it tells of its queues (rdma-core 60): that is the column direct.
+SRD = Column("srd", "srd", env=["UCX_EFA_DIRECT=n"])
 OFI = Column("ofi", "libfabric efa", program="pair-ofi", srdrun=False)
 
 
@@ -132,7 +134,7 @@ def all_columns(bench):
                "pair-ofi was not built: libfabric-dev is missing"}
     without = {name: why for name, why in without.items() if why}
     columns = [column for column in (
-        Perftest(), Column("srd", "srd"), direct(bench), Column("ud", "ud", "ud"),
+        Perftest(), SRD, direct(bench), Column("ud", "ud", "ud"),
         Column("tcp", "UCX tcp", "tcp", srdrun=False, over_device=False), OFI)
                if column.name not in without]
     there = []

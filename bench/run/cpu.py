@@ -3,6 +3,7 @@
 workers, so that both ends are counted and neither waits for another's core. The
 competitors stand beside each other and are asked for one case in turn, as a core's
 clock changes within seconds."""
+import contextlib
 import math
 import os
 import signal
@@ -36,6 +37,8 @@ class Program:
     def stop(self):
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError): # what it did not read
+            self.process.stdin.close()
 
     def answer(self, line):
         """Its answer to LINE; without one, all that it says until its end."""
@@ -47,7 +50,7 @@ class Program:
             self.process.stdin.write(line)
             self.process.stdin.flush()
             return self.process.stdout.readline()
-        except OSError:
+        except (OSError, ValueError): # it has ended, or was stopped
             return ""
         finally:
             watch.cancel()

@@ -12,7 +12,7 @@ import tempfile
 import cpu
 import studies
 import targets
-from columns import Column
+from columns import SRD, Column
 from launch import Bench, Failed
 
 CALM, BUSY = [9.0, 0, 1], [9.0, 0, 0.3]
@@ -117,7 +117,7 @@ def main():
     check_unknown()
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as work:
         bench = Bench(os.path.realpath(sys.argv[1]), True, work)
-        figures = Column("srd", "srd").measure(bench, ["lat:8", "bw:65536:16"])
+        figures = SRD.measure(bench, ["lat:8", "bw:65536:16"])
         if any(values[0] <= 0 for values in figures.values()):
             sys.exit(f"no figures: {figures}")
         must_fail("something else did the work", Column("x", "x", "tcp").measure,

@@ -127,7 +127,7 @@ def split(path, count, poll):
     return found, again / count
 
 
-def operations(bench, column=Column("srd", "srd"), env=(),
+def operations(bench, column=columns.SRD, env=(),
                arguments=("256", "tag:8:16:1")):
     """{phase of bench/twins: {floor: instructions}}"""
     if not shutil.which("valgrind"):
