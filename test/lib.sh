@@ -253,6 +253,13 @@ ucx_minor() {
     echo "${version:-0}"
 }
 
+# libefa_is_direct: this machine's tells where its queues are (rdma-core 60), so that the
+# module writes them itself and tries that first, by a queue pair of its own.
+libefa_is_direct() {
+    grep -aq efadv_query_qp_wqs \
+        "$(ldconfig -p | awk '/libefa\.so\.1 / { print $NF; exit }')"
+}
+
 # rendezvous: from here on messages of 64 KB are fetched or written. UCX's own
 # threshold follows its version, the device and the number of devices.
 rendezvous() {

@@ -135,7 +135,7 @@ TEST_F(DataPath, second_time__allocates_nothing_and_calls_no_kernel)
  * work. */
 TEST_F(DataPath, direct__is_found_to_work_though_the_CPU_is_away)
 {
-    setenv("UCX_EFA_DIRECT", "y", 1);
+    OtherValue direct("UCX_EFA_DIRECT", "y");
     std::unique_ptr<Entity> quiet, busy;
 
     try {
@@ -149,7 +149,6 @@ TEST_F(DataPath, direct__is_found_to_work_though_the_CPU_is_away)
     } catch (const std::runtime_error &) {
     }
     module_clock_away(0);
-    unsetenv("UCX_EFA_DIRECT");
     if (quiet == nullptr) {
         GTEST_SKIP() << "rdma-core is older than 60";
     }
@@ -161,9 +160,8 @@ TEST_F(DataPath, registration_of_known_memory__costs_no_allocation)
     if (!fault_has_malloc()) {
         GTEST_SKIP() << "the sanitizer's allocator is in its place";
     }
-    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    OtherValue cache("UCX_EFA_REG_CACHE", "y");
     open();
-    unsetenv("UCX_EFA_REG_CACHE");
     Bytes memory(1 << 20);
 
     registration(memory.data(), memory.size());
@@ -198,9 +196,8 @@ static bool say_freed(void *address, size_t length)
 TEST_F(DataPath, registration_of_remapped_memory__is_made_anew)
 {
     const size_t length = 1 << 20;
-    setenv("UCX_EFA_REG_CACHE", "y", 1);
+    OtherValue cache("UCX_EFA_REG_CACHE", "y");
     open();
-    unsetenv("UCX_EFA_REG_CACHE");
     /* the second half is in the way of the first */
     void *memory = mmap(nullptr, 2 * length, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -347,9 +347,11 @@ TEST_F(UctUd, wakeup__of_a_sender)
     sleep_until([&] { return !a->failures.empty(); });
 }
 
-/* A device that says no to one datagram, and one that is pulled out. */
+/* A device that says no to one datagram, by the call of libefa: nobody is asked
+ * where the module writes the queues itself. */
 TEST_F(UctUd, device__refuses_for_good)
 {
+    OtherValue direct("UCX_EFA_DIRECT", "n");
     open();
     introduce();
     Memory local(*a, 1000, 1);

@@ -29,4 +29,22 @@ unsigned long long device_counter(const char *name)
     return value;
 }
 
+OtherValue::OtherValue(const char *name_, const char *value) :
+    name(name_), was_set(getenv(name_) != nullptr)
+{
+    if (was_set) {
+        before = getenv(name_);
+    }
+    setenv(name_, value, 1);
+}
+
+OtherValue::~OtherValue()
+{
+    if (was_set) {
+        setenv(name.c_str(), before.c_str(), 1);
+    } else {
+        unsetenv(name.c_str());
+    }
+}
+
 } /* namespace uct_test */
