@@ -108,12 +108,12 @@ uct_trace() {
         fail "level info should show two lines for each interface"
 }
 
-# dead_lines STATUS LINES LEVEL TEST: the lines of a peer that dies, at that
-# UCX_SRD_FAILURE; out.
+# dead_lines STATUS LINES LEVEL TEST [COMMAND...]: the lines of a peer that dies, at
+# that UCX_SRD_FAILURE, in a program that COMMAND starts; out.
 dead_lines() {
     local status=0
     out=$CHECK_LOG.$3
-    UCX_SRD_FAILURE=$3 UCX_HANDLE_ERRORS=none "$EFASIM" run --fabric "t$$" -- \
+    UCX_SRD_FAILURE=$3 UCX_HANDLE_ERRORS=none "${@:5}" "$EFASIM" run --fabric "t$$" -- \
         "$SRDRUN" "$BUILD/test/gtest_uct" --gtest_also_run_disabled_tests \
         --gtest_filter="UctFailure.$4" >"$out" 2>&1 || status=$?
     grep -m 3 'endpoint to ' "$out"
@@ -122,8 +122,13 @@ dead_lines() {
 }
 
 # A peer that dies brings a line, not one for each endpoint to it, at the level
-# of UCX_SRD_FAILURE; where nobody handles it, it ends the process (SIGABRT).
+# of UCX_SRD_FAILURE; where nobody handles it, it ends the process (SIGABRT). Where UCX
+# hides that, which is from 1.21 on, what is lost with it brings one at any level.
 uct_dead_lines() {
+    local native=(with_release sid env -u LD_LIBRARY_PATH)
+    dead_lines 0 $(($(ucx_minor) >= 21)) diag '*closed_peer__is_reported*'
+    ! ci || ! "$TEST_DIR/../contrib/ci/chroot.sh" --made sid ||
+        dead_lines 0 1 diag '*closed_peer__is_reported*' "${native[@]}"
     dead_lines 0 0 diag 'closed_peer__with_many*'
     dead_lines 0 1 error 'closed_peer__with_many*'
     grep 'to fe80:.* failed: .* (and 1999 more endpoints to it): that' "$out" ||

@@ -392,6 +392,10 @@ ucs_log_level_t ucx_iface_failure_level(const ucx_iface_base_t *self,
                                         ucs_status_t handled,
                                         ucs_status_t status);
 
+/* Does UCP answer UCS_OK also where the program has no handler? It does from
+ * UCX 1.21 on: a failure ends no process there. */
+int ucx_host_hides_unhandled(const ucx_host_t *host);
+
 /* The text of the user's tracer (uct_iface_set_am_tracer) for a message with
  * @id and @data, into @buffer of @max bytes; "" without a tracer. */
 void ucx_iface_dump_am(ucx_iface_base_t *self, uct_am_trace_type_t type,

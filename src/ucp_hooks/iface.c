@@ -150,6 +150,11 @@ ucs_log_level_t ucx_iface_failure_level(const ucx_iface_base_t *self,
                                                     UCS_LOG_LEVEL_ERROR;
 }
 
+int ucx_host_hides_unhandled(const ucx_host_t *host)
+{
+    return host->minor >= 21;
+}
+
 ucs_status_t ucx_ep_init(ucx_ep_base_t *ep, ucx_iface_base_t *iface)
 {
     const ucx_calls_t *calls = iface->host->calls;

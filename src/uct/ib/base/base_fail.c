@@ -117,10 +117,10 @@ static int base_fail_ep_is_unused(base_ep_t *ep, flow_end_t why)
 void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
 {
     base_iface_t *iface = base_ep_iface(ep);
-    int           unused = base_fail_ep_is_unused(ep, why);
     base_failed_t failed;
     ucs_status_t  handled;
 
+    failed.unused = base_fail_ep_is_unused(ep, why);
     if (ep->state == BASE_EP_ALIVE) {
         ep->state  = BASE_EP_FAILED;
         ep->status = iface->broken ? UCS_ERR_IO_ERROR :
@@ -137,7 +137,7 @@ void base_fail_ep_report(base_ep_t *ep, flow_end_t why)
                                            failed.status);
     failed.level = ucx_iface_failure_level(&iface->super, handled,
                                            failed.status);
-    if ((failed.level == UCS_LOG_LEVEL_FATAL) && unused) {
+    if ((failed.level == UCS_LOG_LEVEL_FATAL) && failed.unused) {
         failed.level = UCS_LOG_LEVEL_DIAG;
         ep->unused   = (ep->state != BASE_EP_DESTROYED);
     }
@@ -151,7 +151,8 @@ static void base_fail_ep_used(base_ep_t *ep)
     base_iface_t *iface = base_ep_iface(ep);
     base_failed_t failed;
 
-    ep->unused = 0;
+    ep->unused    = 0;
+    failed.unused = 0;
     base_fail_ep_describe(ep, FLOW_END_DEAD, &failed);
     failed.level = UCS_LOG_LEVEL_FATAL;
     base_report_failed(iface, &failed);

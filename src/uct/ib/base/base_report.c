@@ -88,18 +88,28 @@ void base_report_write(base_iface_t *iface)
              base_report_reason(report));
 }
 
-/* A peer that never answered is told of at level WARN at least, once: that is
- * how a security group shows that was forgotten. */
+/* At level WARN at least are told: a peer that never answered, once, as that is
+ * how a security group shows that was forgotten; and the first failure that
+ * costs the user something, where UCX hides whether anybody handles it: without
+ * a handler the program ends or waits for ever. */
 static ucs_log_level_t
-base_report_level(base_report_t *report, const base_failed_t *failed)
+base_report_level(base_iface_t *iface, const base_failed_t *failed)
 {
-    if ((failed->why != FLOW_END_LOST) || failed->spoke ||
-        (failed->level <= UCS_LOG_LEVEL_WARN) ||
-        (memcmp(report->silent, failed->gid, sizeof(report->silent)) == 0)) {
+    base_report_t *report = &iface->report;
+    int            silent, costly;
+
+    if (failed->level <= UCS_LOG_LEVEL_WARN) {
         return failed->level;
     }
-    memcpy(report->silent, failed->gid, sizeof(report->silent));
-    return UCS_LOG_LEVEL_WARN;
+    silent = (failed->why == FLOW_END_LOST) && !failed->spoke &&
+             (memcmp(report->silent, failed->gid, sizeof(report->silent)) != 0);
+    costly = !failed->unused && !report->costly &&
+             ucx_host_hides_unhandled(iface->super.host);
+    if (silent) {
+        memcpy(report->silent, failed->gid, sizeof(report->silent));
+    }
+    report->costly |= costly;
+    return (silent || costly) ? UCS_LOG_LEVEL_WARN : failed->level;
 }
 
 void base_report_failed(base_iface_t *iface, const base_failed_t *failed)
@@ -117,7 +127,7 @@ void base_report_failed(base_iface_t *iface, const base_failed_t *failed)
         report->status   = failed->status;
         report->ended_as = failed->ended_as;
         report->ended_by = failed->ended_by;
-        report->level    = base_report_level(report, failed);
+        report->level    = base_report_level(iface, failed);
     } else if (failed->level < report->level) {
         report->level = failed->level; /* the worst of them */
     }

@@ -9,6 +9,7 @@ typedef struct base_failed {
     uint8_t         gid[16];
     uint32_t        qpn;
     int             spoke; /* flow_peer_spoke */
+    int             unused; /* the user loses nothing by it */
     flow_end_t      why;
     ucs_status_t    status;
     uint8_t         ended_as; /* of base_ep_t */

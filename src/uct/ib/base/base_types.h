@@ -86,6 +86,7 @@ typedef struct base_report {
     uint8_t         ended_by;
     unsigned        count;   /* not written yet */
     uint8_t         silent[16]; /* the last GID that was told to be silent */
+    int             costly;  /* was a failure that costs something told? */
     int             crowded; /* was that said? */
     uint64_t        refused; /* the last peer to which there was no endpoint */
 } base_report_t;
