@@ -299,8 +299,8 @@ planted_cache() {
     done
 }
 
-# What outlives its run neither reads nor follows what another user then puts in the place of
-# the fabric: it began before, or begins afterwards.
+# A program that outlives its run neither reads nor follows what another user then puts in the
+# place of the fabric: it began before, or begins afterwards.
 planted_later() {
     local name=t$$l out=$CHECK_LOG.out at folder
     user_home

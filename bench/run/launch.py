@@ -11,7 +11,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 CHROOT = os.path.join(TOP, "contrib", "ci", "chroot.sh")
-# Of cache.sh, which refuses a folder where others may put programs.
+# The folder of cache.sh, which refuses one where others may put programs.
 CACHE = subprocess.run(
     ["bash", "-c", '. "$0" && printf %s/python "$srd_cache"',
      os.path.join(TOP, "contrib", "ci", "cache.sh")],
