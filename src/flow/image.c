@@ -2,6 +2,7 @@
 /* A core's state as bytes: saved, checked and loaded. */
 #include "flow/image.h"
 #include "flow/core.h"
+#include "flow/owner_priv.h"
 #include "flow/peer_priv.h"
 #include "flow/pool.h"
 #include "flow/rx_priv.h"
@@ -237,8 +238,8 @@ int flow_image_op(const flow_core_t *core, flow_image_op_t *at)
 
 /*
  * A loaded image may come from anywhere: every number that finds a record or a
- * slot must be that of an existing one. The core of an image that passes stays
- * within its memory, whatever it does.
+ * slot must be that of an existing one, and each is in one place (owner.c). The
+ * core of an image that passes stays within its memory, whatever it does.
  */
 #define FLOW_IMAGE_CHECK(_expr) \
     do { \
@@ -246,13 +247,6 @@ int flow_image_op(const flow_core_t *core, flow_image_op_t *at)
             return #_expr; \
         } \
     } while (0)
-
-/* The queue's ends are records; count is only compared. */
-static int flow_image_fifo(const flow_fifo_t *fifo, uint32_t count)
-{
-    return (fifo->head < count) && (fifo->tail < count) &&
-           ((fifo->head == 0) == (fifo->tail == 0));
-}
 
 static int flow_image_count(uint32_t count, uint32_t chunk)
 {
@@ -271,25 +265,25 @@ static const char *flow_image_queues_error(const flow_core_t *core)
     FLOW_IMAGE_CHECK(flow_image_count(ring, 1u << FLOW_RING_SHIFT));
     FLOW_IMAGE_CHECK(flow_image_count(hash, FLOW_CHUNK) &&
                      ((hash & (hash - 1)) == 0));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->tx_free, tx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->rx_free, rx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->peer_free, peer));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ring_free, ring));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->tombstones, peer));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ctl_tx, tx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->ctl_rx, rx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_tx, tx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_peer, peer));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->event_ring, ring));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->starved, rx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->parted_wait, rx));
-    FLOW_IMAGE_CHECK(flow_image_fifo(&core->parted_gather, rx));
+    FLOW_IMAGE_CHECK(core->tx_free.head < tx);
+    FLOW_IMAGE_CHECK(core->rx_free.head < rx);
+    FLOW_IMAGE_CHECK(core->peer_free.head < peer);
+    FLOW_IMAGE_CHECK(core->ring_free.head < ring);
+    FLOW_IMAGE_CHECK(core->tombstones.head < peer);
+    FLOW_IMAGE_CHECK(core->ctl_tx.head < tx);
+    FLOW_IMAGE_CHECK(core->ctl_rx.head < rx);
+    FLOW_IMAGE_CHECK(core->event_tx.head < tx);
+    FLOW_IMAGE_CHECK(core->event_peer.head < peer);
+    FLOW_IMAGE_CHECK(core->event_ring.head < ring);
+    FLOW_IMAGE_CHECK(core->starved.head < rx);
+    FLOW_IMAGE_CHECK(core->parted_wait.head < rx);
+    FLOW_IMAGE_CHECK(core->parted_gather.head < rx);
     FLOW_IMAGE_CHECK((core->hand < rx) && (core->alarms < ring));
     for (; batch < core->batch + FLOW_LEVELS; ++batch) {
-        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->tx_wait, tx));
-        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->tx_gather, tx));
-        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->rx_wait, rx));
-        FLOW_IMAGE_CHECK(flow_image_fifo(&batch->rx_gather, rx));
+        FLOW_IMAGE_CHECK(batch->tx_wait.head < tx);
+        FLOW_IMAGE_CHECK(batch->tx_gather.head < tx);
+        FLOW_IMAGE_CHECK(batch->rx_wait.head < rx);
+        FLOW_IMAGE_CHECK(batch->rx_gather.head < rx);
     }
     return NULL;
 }
@@ -325,8 +319,14 @@ static const char *flow_image_tx_error(const flow_core_t *core, uint32_t index)
 
     FLOW_IMAGE_CHECK(flow_tx_index(tx) == index);
     FLOW_IMAGE_CHECK(tx->state <= FLOW_TX_GONE);
-    FLOW_IMAGE_CHECK((tx->flags & FLOW_TXF_AWAITS) ||
-                     (tx->carries < core->rx_count));
+    FLOW_IMAGE_CHECK((tx->flags & FLOW_TXF_AWAITS) ?
+                             !(tx->flags & (FLOW_TXF_CARRIES |
+                                            FLOW_TXF_PAIRED)) :
+                             (tx->carries < core->rx_count));
+    FLOW_IMAGE_CHECK(!(tx->flags & FLOW_TXF_CARRIES) ==
+                     !(tx->hdr & FLOW_WIRE_LIMIT));
+    FLOW_IMAGE_CHECK(!flow_is_ud(core) || (tx->ring != 0) ||
+                     (tx->stop == flow_tx_psn(tx)));
     FLOW_IMAGE_CHECK(tx->peer < core->peer_count);
     FLOW_IMAGE_CHECK(tx->peer_next < core->tx_count);
     FLOW_IMAGE_CHECK(tx->ring < core->ring_count);
@@ -349,8 +349,6 @@ static const char *flow_image_rx_error(const flow_core_t *core, uint32_t index)
     FLOW_IMAGE_CHECK(rx->ring < core->ring_count);
     FLOW_IMAGE_CHECK(flow_image_turn(core, (uint32_t)rx->ctl_next));
     FLOW_IMAGE_CHECK(rx->starved_next < core->rx_count);
-    FLOW_IMAGE_CHECK((rx->ring == 0) ||
-                     !flow_image_sends(core, flow_core_ring(core, rx->ring)));
     return NULL;
 }
 
@@ -427,7 +425,8 @@ const char *flow_image_end(flow_core_t *core)
             error = records[i].look(core, index);
         }
     }
-    return (error == NULL) ? flow_image_hash_error(core) : error;
+    error = (error == NULL) ? flow_image_hash_error(core) : error;
+    return (error == NULL) ? flow_owner_error(core) : error;
 }
 
 /* --------------------------------------------------------------- load */
@@ -534,8 +533,10 @@ flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number)
 int flow_image_has_cookie(const flow_core_t *core, uint64_t cookie)
 {
     uint32_t flow = (uint32_t)cookie & (FLOW_INDEX_MAX - 1);
+    uint32_t peer = (uint32_t)(cookie >> 32) & (FLOW_INDEX_MAX - 1);
 
-    return (((cookie >> 32) & (FLOW_INDEX_MAX - 1)) < core->peer_count) &&
+    return (peer < core->peer_count) &&
+           (flow_core_peer(core, peer)->ctl_out != 0) &&
            (flow < ((cookie >> 63) ? core->rx_count : core->tx_count));
 }
 

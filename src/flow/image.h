@@ -15,8 +15,8 @@
  *         other part, flow_image_put for each operation; flow_image_end
  *
  * Between begin and end no other function may have the core. A loaded image is
- * not trusted: a number that names no existing record is refused. That its
- * lists end is not looked at.
+ * not trusted: a number that names no existing record is refused, and so is a
+ * record or a ring in two places.
  */
 #ifndef FLOW_IMAGE_H_
 #define FLOW_IMAGE_H_
@@ -78,7 +78,8 @@ uint64_t     flow_image_incarnation(const flow_core_t *core);
 uint32_t     flow_image_tx_count(const flow_core_t *core);
 flow_tx_t   *flow_image_tx(const flow_core_t *core, uint32_t number);
 flow_peer_t *flow_image_peer(const flow_core_t *core, uint32_t number);
-/* Does the cookie of a control packet name records that are there? */
+/* Does the cookie of a control packet name records that are there, and a peer
+ * that has one out? */
 int          flow_image_has_cookie(const flow_core_t *core, uint64_t cookie);
 /* The number of its endpoint, as its hello and its receiver have it. */
 uint32_t     flow_image_tx_ep(const flow_tx_t *tx);

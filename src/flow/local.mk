@@ -9,7 +9,7 @@ flow_c_files = src/flow/ack.c src/flow/alarm.c src/flow/check.c src/flow/core.c 
                src/flow/event.c src/flow/grant.c src/flow/hand.c \
                src/flow/hash.c src/flow/image.c src/flow/lap.c \
                src/flow/limits.c src/flow/list.c src/flow/look.c \
-               src/flow/pair.c \
+               src/flow/owner.c src/flow/pair.c \
                src/flow/path.c \
                src/flow/peer.c src/flow/pool.c src/flow/repost.c \
                src/flow/resend.c src/flow/reserve.c src/flow/ring.c \
@@ -34,6 +34,7 @@ flow_priv_h_files = src/flow/ack_priv.h src/flow/alarm_priv.h src/flow/ctl_priv.
                     src/flow/fifo_priv.h src/flow/grant_priv.h \
                     src/flow/hand_priv.h src/flow/hash_priv.h \
                     src/flow/lap_priv.h src/flow/list_priv.h \
+                    src/flow/owner_priv.h \
                     src/flow/pair_priv.h src/flow/path_priv.h src/flow/peer_priv.h \
                     src/flow/pool_priv.h src/flow/resend_priv.h \
                     src/flow/rx_life_priv.h src/flow/rx_priv.h \

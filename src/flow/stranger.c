@@ -30,7 +30,7 @@ static uint64_t flow_stranger_hash(const flow_core_t *core,
 
 static uint16_t *flow_stranger_chain(flow_core_t *core, uint64_t hash)
 {
-    return &core->expired_head[(hash >> 32) % FLOW_EXPIRED];
+    return &core->expired_head[flow_stranger_bucket(hash)];
 }
 
 static void flow_stranger_forget(flow_core_t *core, uint16_t index)

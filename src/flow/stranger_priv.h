@@ -16,5 +16,10 @@ void flow_stranger_remember(flow_core_t *core, uint64_t incarnation,
                             uint32_t ep);
 int  flow_stranger_expired(flow_core_t *core, uint64_t incarnation,
                            uint32_t ep);
+/* The chain of such a hash, in core->expired_head. */
+static inline uint32_t flow_stranger_bucket(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) % FLOW_EXPIRED;
+}
 
 #endif

@@ -3,6 +3,10 @@
 
 #include <cstdio>
 
+extern "C" {
+#include "flow/image.h"
+}
+
 namespace fuzz {
 
 static flow_params_t params_of(unsigned id, flow_profile_t profile)
@@ -160,6 +164,7 @@ void Core::check()
 {
     const char *error = Driver::check();
 
+    error = (error != nullptr) ? error : flow_image_end(core);
     if (error != nullptr) {
         on_broken(error);
     }

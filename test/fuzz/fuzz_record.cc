@@ -2,9 +2,7 @@
 /*
  * A recording (src/record): whatever the file says, srd_replay's own code and
  * the core that it calls stay within their memory. The input is laid over a
- * good one: bytes at some places, then calls behind it. A core that was made by
- * hand is only loaded: its lists may have no end, which srd_replay bounds by
- * time.
+ * good one: bytes at some places, then calls behind it.
  */
 #include "fuzz.h"
 
@@ -57,7 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static run_t run;
     replay_file_t look;
     char why[512];
-    bool by_hand = false;
 
     flow_test::asserts_expected = UINT32_MAX;
     memcpy(file, from.data(), RECORD_PAGE + SEGMENT);
@@ -69,10 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if ((place < RECORD_PAGE) || (place >= RECORD_PAGE +
                                                        sizeof(*segment))) {
             file[place] = input.byte();
-            by_hand    |= place >= RECORD_PAGE;
         }
     }
-    while (!by_hand && !input.empty() && (segment->used < SEGMENT)) {
+    while (!input.empty() && (segment->used < SEGMENT)) {
         ((uint8_t*)segment)[segment->used++] = input.byte();
     }
     if (file_look(&look, file, bytes.size() * 8, why, sizeof(why)) != nullptr) {

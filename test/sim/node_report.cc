@@ -2,6 +2,8 @@
 /* A node's report: the rest of its work, and where it stands. */
 #include "node.h"
 
+#include "flow/image.h"
+
 namespace sim {
 
 std::string Node::leftovers()
@@ -10,6 +12,7 @@ std::string Node::leftovers()
     const char *error = check();
     char text[256];
 
+    error = (error != nullptr) ? error : flow_image_end(core);
     if (error != nullptr) {
         return std::string("invariant ") + error;
     }

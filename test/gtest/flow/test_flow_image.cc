@@ -3,6 +3,7 @@
 #include "flow_test.h"
 
 extern "C" {
+#include "flow/ctl_priv.h"
 #include "flow/image.h"
 #include "flow/turn_priv.h"
 }
@@ -98,21 +99,16 @@ TEST_F(flow_image_queue, load__receivers_beyond_the_senders)
     }
 }
 
-/* A link to what is not there is refused; one of the other kind ends the
- * queue. */
+/* A link to what is not there, or to a flow of the other kind, is refused. */
 TEST_F(flow_image_queue, load__link_to_no_flow)
 {
-    for (uint32_t link : {b.core->tx_count, b.core->rx_count | FLOW_TURN_RX}) {
+    for (uint32_t link : {b.core->tx_count, b.core->rx_count | FLOW_TURN_RX,
+                          b.core->tx_count - 1}) {
         flow_core_rx(b.core, b.core->ctl_rx.head)->ctl_next =
                 link & (2 * FLOW_INDEX_MAX - 1);
         Loaded loaded(b.core);
         EXPECT_NE(nullptr, loaded.end()) << link;
     }
-    flow_core_rx(b.core, b.core->ctl_rx.head)->ctl_next = b.core->tx_count - 1;
-    Loaded loaded(b.core);
-    EXPECT_STREQ(nullptr, loaded.end());
-    EXPECT_NE(0u, flow_turn_next(loaded.core));
-    EXPECT_EQ(0u, loaded.core->ctl_rx.head);
 }
 
 /* A core that was loaded looks at no record beyond its last. */
@@ -124,4 +120,65 @@ TEST(flow_image, load__token_of_no_flow)
     EXPECT_EQ(nullptr, Loaded(b.core).core);
     b.core->strangers[1] = 0;
     EXPECT_NE(nullptr, Loaded(b.core).core);
+}
+
+/* One who has a ring alone may take its slots for packets, or for operations:
+ * no ring, and no record, is in two places. Nothing else is wrong here. */
+TEST(flow_image, load__in_two_places)
+{
+    void (*const damages[])(flow_core_t *core) = {
+        [](flow_core_t *core) { /* a circle of free rings */
+            flow_core_ring(core, core->ring_free.head)->next =
+                    core->ring_free.head;
+        },
+        [](flow_core_t *core) { /* a free ring has an alarm */
+            core->alarms                            = 1;
+            flow_core_ring(core, 1)->unacked.heap = core->ring_free.head;
+            flow_core_ring(core, core->ring_free.head)->unacked.place = 1;
+        },
+        [](flow_core_t *core) { /* one that is free is given back, too */
+            core->event_ring = core->ring_free;
+        },
+        [](flow_core_t *core) { /* one that is free holds packets */
+            flow_core_rx(core, 1)->ring = core->ring_free.head & 0x1ffff;
+        },
+        [](flow_core_t *core) { /* a flow that is open is free, too */
+            core->tx_free.head = 1;
+        },
+        [](flow_core_t *core) { /* fewer are free than it says */
+            ++core->rx_free.count;
+        },
+        [](flow_core_t *core) { /* a free peer is not blank */
+            flow_core_peer(core, core->peer_free.head)->entombed = 1;
+        },
+        [](flow_core_t *core) { /* who lives has a tombstone */
+            flow_core_peer(core, 1)->entombed = 1;
+        },
+        [](flow_core_t *core) { /* no queue has it, though it says so */
+            flow_core_rx(core, 1)->ctl |= FLOW_CTL_QUEUED;
+        },
+        [](flow_core_t *core) { /* a circle of strangers that expired */
+            core->expired[1]      = 1ull << 63;
+            core->expired_next[1] = 1;
+        },
+        [](flow_core_t *core) { /* an endpoint's number for a flow's */
+            flow_core_tx(core, 1)->flags |= FLOW_TXF_AWAITS;
+            flow_core_tx(core, 1)->carries = UINT32_MAX;
+        },
+        [](flow_core_t *core) { /* it may send, and has no ring */
+            flow_core_tx(core, 1)->ring = 0;
+            ++flow_core_tx(core, 1)->stop;
+        }
+    };
+
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); ++i) {
+        Node a(1, ud), b(2, ud);
+
+        connect(a, b);
+        b.open(a);
+        settle(a, b);
+        ASSERT_STREQ(nullptr, Loaded(b.core).end());
+        damages[i](b.core);
+        EXPECT_NE(nullptr, Loaded(b.core).end()) << i;
+    }
 }
