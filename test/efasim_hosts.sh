@@ -309,7 +309,7 @@ planted_later() {
     # shellcheck disable=SC2016 # for the shells in there
     "$EFASIM" run --fabric "$name" -- sh -c 'echo "${SYSFS_PATH%/*}" >"$0.folder"
         setsid sh -c "read -r _ <\$1/go; cat /sys/\$2/hw_counters/rx_bytes; cat </sys/\$2/new
-            \$3 --counters=0; echo planted >/sys/\$2/reset; echo done" \
+            \$3 --counters=0; echo planted >/sys/\$2/reset; echo ended" \
             - "$@" >"$0" 2>&1 &' "$out" "$USER_HOME" "$at" "$BUILD/bin/srd_info"
     folder=$(<"$out.folder")
     [ ! -e "$folder" ] || fail "$folder is there"
@@ -318,7 +318,7 @@ planted_later() {
         cd "$1/node0/$2" && echo 666 | tee new >hw_counters/rx_bytes && ln -s "$3" reset' \
         - "$folder" "$at" "$USER_HOME/kept" || fail "not planted: $?"
     echo >"$USER_HOME/go"
-    wait_until $$ grep -qx done "$out"
+    wait_until $$ grep -qx ended "$out"
     cat "$out"
     rm -rf "$folder"
     ! grep 666 "$out" || fail "his counters are believed"

@@ -260,6 +260,8 @@ unsigned ucx_rails(void)
     const char *net  = ucx_setting("NET_DEVICES");
     unsigned rails, named;
 
+    most = (most != NULL) ? most : ucx_setting("MAX_RNDV_LANES"); /* too */
+
     if (devices == 0) {
         devices = ucx_provider.count_rdma();
     }
