@@ -165,6 +165,21 @@ TEST(flow_image, load__in_two_places)
             flow_core_tx(core, 1)->flags |= FLOW_TXF_AWAITS;
             flow_core_tx(core, 1)->carries = UINT32_MAX;
         },
+        [](flow_core_t *core) { /* it is to speak, and no circle has it */
+            flow_rx_t *rx = flow_core_rx(core, 1);
+
+            rx->ctl     |= FLOW_CTL_QUEUED;
+            rx->ctl_next = 0;
+            flow_core_peer(core, rx->peer)->parked = 1 | FLOW_TURN_RX;
+        },
+        [](flow_core_t *core) { /* its peer may go before it */
+            flow_rx_t *rx = flow_core_rx(core, 1);
+
+            flow_core_peer(core, rx->peer)->rx_list = 0;
+            rx->state     = FLOW_RX_PARTED;
+            rx->flags    |= FLOW_RXF_UNLISTED;
+            rx->peer_next = 1;
+        },
         [](flow_core_t *core) { /* it may send, and has no ring */
             flow_core_tx(core, 1)->ring = 0;
             ++flow_core_tx(core, 1)->stop;
