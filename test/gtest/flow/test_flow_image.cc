@@ -124,76 +124,99 @@ TEST(flow_image, load__token_of_no_flow)
 
 /* One who has a ring alone may take its slots for packets, or for operations:
  * no ring, and no record, is in two places. Nothing else is wrong here. */
+static void (*const DAMAGES[])(flow_core_t *core) = {
+    [](flow_core_t *core) { /* a circle of free rings */
+        flow_core_ring(core, core->ring_free.head)->next =
+                core->ring_free.head;
+    },
+    [](flow_core_t *core) { /* a free ring has an alarm */
+        core->alarms                            = 1;
+        flow_core_ring(core, 1)->unacked.heap = core->ring_free.head;
+        flow_core_ring(core, core->ring_free.head)->unacked.place = 1;
+    },
+    [](flow_core_t *core) { /* one that is free is given back, too */
+        core->event_ring = core->ring_free;
+    },
+    [](flow_core_t *core) { /* one that is free holds packets */
+        flow_core_rx(core, 1)->ring = core->ring_free.head & 0x1ffff;
+    },
+    [](flow_core_t *core) { /* a flow that is open is free, too */
+        core->tx_free.head = 1;
+    },
+    [](flow_core_t *core) { /* fewer are free than it says */
+        ++core->rx_free.count;
+    },
+    [](flow_core_t *core) { /* a free peer is not blank */
+        flow_core_peer(core, core->peer_free.head)->entombed = 1;
+    },
+    [](flow_core_t *core) { /* who lives has a tombstone */
+        flow_core_peer(core, 1)->entombed = 1;
+    },
+    [](flow_core_t *core) { /* no queue has it, though it says so */
+        flow_core_rx(core, 1)->ctl |= FLOW_CTL_QUEUED;
+    },
+    [](flow_core_t *core) { /* a circle of strangers that expired */
+        core->expired[1]      = 1ull << 63;
+        core->expired_next[1] = 1;
+    },
+    [](flow_core_t *core) { /* an endpoint's number for a flow's */
+        flow_core_tx(core, 1)->flags |= FLOW_TXF_AWAITS;
+        flow_core_tx(core, 1)->carries = UINT32_MAX;
+    },
+    [](flow_core_t *core) { /* it is to speak, and no circle has it */
+        flow_rx_t *rx = flow_core_rx(core, 1);
+
+        rx->ctl     |= FLOW_CTL_QUEUED;
+        rx->ctl_next = 0;
+        flow_core_peer(core, rx->peer)->parked = 1 | FLOW_TURN_RX;
+    },
+    [](flow_core_t *core) { /* it has nothing to say, and stands there */
+        flow_rx_t *rx = flow_core_rx(core, 1);
+
+        rx->ctl_next = 1 | FLOW_TURN_RX;
+        flow_core_peer(core, rx->peer)->parked = rx->ctl_next;
+    },
+    [](flow_core_t *core) { ++core->ctl_tx.count; },
+    [](flow_core_t *core) { ++core->batch->rx_gather.count; },
+    [](flow_core_t *core) { ++core->alarms; },
+    [](flow_core_t *core) { /* a chain without an end */
+        flow_core_rx(core, 1)->hash_next = 1;
+    },
+    [](flow_core_t *core) {
+        uint32_t peer = flow_core_rx(core, 1)->peer;
+        flow_core_peer(core, peer)->hash_next = peer;
+    },
+    [](flow_core_t *core) {
+        uint32_t peer = flow_core_rx(core, 1)->peer;
+        flow_core_peer(core, peer)->addr_next = peer;
+    },
+    [](flow_core_t *core) { /* no list of those has it */
+        flow_core_rx(core, 1)->lists |= FLOW_LIST_STARVED;
+    },
+    [](flow_core_t *core) { /* its peer may go before it */
+        flow_rx_t *rx = flow_core_rx(core, 1);
+
+        flow_core_peer(core, rx->peer)->rx_list = 0;
+        rx->state     = FLOW_RX_PARTED;
+        rx->flags    |= FLOW_RXF_UNLISTED;
+        rx->peer_next = 1;
+    },
+    [](flow_core_t *core) { /* it may send, and has no ring */
+        flow_core_tx(core, 1)->ring = 0;
+        ++flow_core_tx(core, 1)->stop;
+    }
+};
+
 TEST(flow_image, load__in_two_places)
 {
-    void (*const damages[])(flow_core_t *core) = {
-        [](flow_core_t *core) { /* a circle of free rings */
-            flow_core_ring(core, core->ring_free.head)->next =
-                    core->ring_free.head;
-        },
-        [](flow_core_t *core) { /* a free ring has an alarm */
-            core->alarms                            = 1;
-            flow_core_ring(core, 1)->unacked.heap = core->ring_free.head;
-            flow_core_ring(core, core->ring_free.head)->unacked.place = 1;
-        },
-        [](flow_core_t *core) { /* one that is free is given back, too */
-            core->event_ring = core->ring_free;
-        },
-        [](flow_core_t *core) { /* one that is free holds packets */
-            flow_core_rx(core, 1)->ring = core->ring_free.head & 0x1ffff;
-        },
-        [](flow_core_t *core) { /* a flow that is open is free, too */
-            core->tx_free.head = 1;
-        },
-        [](flow_core_t *core) { /* fewer are free than it says */
-            ++core->rx_free.count;
-        },
-        [](flow_core_t *core) { /* a free peer is not blank */
-            flow_core_peer(core, core->peer_free.head)->entombed = 1;
-        },
-        [](flow_core_t *core) { /* who lives has a tombstone */
-            flow_core_peer(core, 1)->entombed = 1;
-        },
-        [](flow_core_t *core) { /* no queue has it, though it says so */
-            flow_core_rx(core, 1)->ctl |= FLOW_CTL_QUEUED;
-        },
-        [](flow_core_t *core) { /* a circle of strangers that expired */
-            core->expired[1]      = 1ull << 63;
-            core->expired_next[1] = 1;
-        },
-        [](flow_core_t *core) { /* an endpoint's number for a flow's */
-            flow_core_tx(core, 1)->flags |= FLOW_TXF_AWAITS;
-            flow_core_tx(core, 1)->carries = UINT32_MAX;
-        },
-        [](flow_core_t *core) { /* it is to speak, and no circle has it */
-            flow_rx_t *rx = flow_core_rx(core, 1);
-
-            rx->ctl     |= FLOW_CTL_QUEUED;
-            rx->ctl_next = 0;
-            flow_core_peer(core, rx->peer)->parked = 1 | FLOW_TURN_RX;
-        },
-        [](flow_core_t *core) { /* its peer may go before it */
-            flow_rx_t *rx = flow_core_rx(core, 1);
-
-            flow_core_peer(core, rx->peer)->rx_list = 0;
-            rx->state     = FLOW_RX_PARTED;
-            rx->flags    |= FLOW_RXF_UNLISTED;
-            rx->peer_next = 1;
-        },
-        [](flow_core_t *core) { /* it may send, and has no ring */
-            flow_core_tx(core, 1)->ring = 0;
-            ++flow_core_tx(core, 1)->stop;
-        }
-    };
-
-    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); ++i) {
+    for (size_t i = 0; i < sizeof(DAMAGES) / sizeof(DAMAGES[0]); ++i) {
         Node a(1, ud), b(2, ud);
 
         connect(a, b);
         b.open(a);
         settle(a, b);
         ASSERT_STREQ(nullptr, Loaded(b.core).end());
-        damages[i](b.core);
+        DAMAGES[i](b.core);
         EXPECT_NE(nullptr, Loaded(b.core).end()) << i;
     }
 }
