@@ -242,6 +242,7 @@ two_libibverbs() {
 variables() {
     need ucx_info
     local out=$CHECK_LOG.out how
+    unset UCX_MEM_BISTRO_GRACE_DURATION # old UCX does not know it
     export UCX_WARN_UNUSED_ENV_VARS=y UCX_SRD_WINDOW=3 UCX_EFA_REG_CACHE=n \
         UCX_EFA_UD_WINDOW=3 UCX_EFA_UD_TRIES=9 \
         UCX_EFA_WARN_FALLBACK=n UCX_EFA_ABI='' UCX_EFA_NOSUCH=1
