@@ -97,22 +97,20 @@ __attribute__((constructor)) static void init_library(void)
         return;
     }
 
-    if (!strcmp(drv_config_sysfs_root(), DRV_CONFIG_NOWHERE)) {
-        setenv("SYSFS_PATH", DRV_CONFIG_NOWHERE, 1); /* others read it, too */
-    }
     fabric_leave_executed(path);
     drv_config_knobs();
     drv_lock_inside = DRV_LOCK_DATA; /* the files it opens are its own */
     drv_config_files();
     drv_lock_inside = DRV_LOCK_OUTSIDE;
     pthread_atfork(init_fork_prepare, init_fork_parent, init_fork_child);
-    if (getenv("EFASIM_PER_NODE") == NULL) {
-        return; /* `efasim run` has placed us */
+    if (getenv("EFASIM_PER_NODE") != NULL) { /* else `efasim run` placed us */
+        drv_lock_inside = DRV_LOCK_DATA;
+        init_host(path);
+        drv_lock_inside = DRV_LOCK_OUTSIDE;
     }
-
-    drv_lock_inside = DRV_LOCK_DATA;
-    init_host(path);
-    drv_lock_inside = DRV_LOCK_OUTSIDE;
+    if (!strcmp(drv_config_sysfs_root(), DRV_CONFIG_NOWHERE)) {
+        setenv("SYSFS_PATH", DRV_CONFIG_NOWHERE, 1); /* others read it, too */
+    }
 }
 
 __attribute__((destructor)) static void init_undo(void)
