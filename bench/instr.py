@@ -54,19 +54,19 @@ def phases_of(rounds, sid, endpoints):
         ("bench_post_get_list", pieces, 140, 84, "post a piece of a list, get"),
         sid and ("bench_post_put_list", pieces, 142, 84,
                  "post a piece of a list, put"),
-        ("bench_complete_list", pieces * lists, 58, 51,
+        ("bench_complete_list", pieces * lists, 59, 51,
          "completion of a piece, 16 in a poll"),
         # half of the polls have a limit packet, which is counted with those
         ("bench_receive", messages * 3 / 2, 77, 82, "receive, 16 in a poll"),
         ("bench_receive_reversed", messages / 2, 151, 169, "receive, 16 reversed"),
         ("bench_receive_alone", messages * 31 / 32, 159, 181, "receive, alone"),
-        ("bench_complete", messages * 3 / 2, 29, 33, "completion, 16 in a poll"),
-        ("bench_complete_alone", messages * 31 / 32, 101, 168,
+        ("bench_complete", messages * 3 / 2, 30, 33, "completion, 16 in a poll"),
+        ("bench_complete_alone", messages * 31 / 32, 102, 168,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
         ("bench_receive_limit", rounds * 3 / 2, 1820, 1957,
          "16 received, limit sent"),
-        ("bench_complete_limit", rounds * 3 / 2, 804, 832,
+        ("bench_complete_limit", rounds * 3 / 2, 805, 833,
          "16 complete, limit taken"),
         ("bench_limit_done", rounds * 7 / 2, 255, 350, "completion of a limit"),
         # limits included: more flows may not mean more limits
@@ -76,7 +76,7 @@ def phases_of(rounds, sid, endpoints):
             ("full", [rounds, "full"], [
                 ("bench_refuse", messages, 176, 174, f"{full}, full queue: refused"),
                 ("bench_queue", messages, 88, 88, f"{full}, full queue: and waits"),
-                ("bench_serve", messages, 368, 434, f"{full}, full queue: served")]),
+                ("bench_serve", messages, 369, 440, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [
                 ("bench_create", 100, 1950, 2020, "endpoint, 100 GIDs")]),
             ("create", [rounds, endpoints], [

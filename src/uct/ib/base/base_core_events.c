@@ -15,9 +15,6 @@
 
 #include <errno.h>
 
-#define BASE_TX_MANY 64 /* operations out: a batch may be a small part of those
-                           that are over */
-
 /* Peers came, or (scarce) the senders among them could use more receives. Whom
  * we greeted may greet us at the same time: a hello, a message, an answer to
  * ours. */
@@ -202,11 +199,6 @@ static unsigned base_core_events_timer(base_iface_t *iface, unsigned polled)
     int backlog;
 
     iface->lax_calls = 0;
-    /* A program that posts as many in each progress as a batch never sees the
-     * end of the queue, and each operation comes back when no cache has it. */
-    if (iface->ops_posted - iface->ops_done >= BASE_TX_MANY) {
-        iface->todo |= BASE_TODO_DRAIN;
-    }
     if (base_flow_clock(iface) >= flow_timer_next(iface->core)) {
         backlog = base_core_events_is_backlogged(iface, polled);
         flow_core_rx_backlog(iface->core, backlog);

@@ -31,6 +31,16 @@ base_tx_other(base_iface_t *iface, const efa_wc_t *wc, const efa_wc_t *end)
     return base_polled_batch(iface, wc, end);
 }
 
+/* Many are out, and a whole batch of them had completed: more will have. Else
+ * an operation comes back when no cache has it, and a program that posts as
+ * many in each progress runs out of them. */
+static inline void base_tx_more(base_iface_t *iface)
+{
+    if (iface->ops_posted - iface->ops_done >= BASE_TX_MANY) {
+        iface->todo |= BASE_TODO_DRAIN;
+    }
+}
+
 /* As base_rx_batch: 29 instructions (bench_complete, libefa). */
 static __attribute__((noinline)) unsigned
 base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
@@ -53,6 +63,9 @@ base_tx_batch(base_iface_t *iface, const efa_wc_t *wc, int count)
             base_complete_am(iface, op);
         }
     } while (++wc < end);
+    if (count == BASE_POLL_BATCH) {
+        base_tx_more(iface);
+    }
     return count;
 }
 
@@ -62,20 +75,6 @@ unsigned base_progress_poll_tx(base_iface_t *iface)
     int      polled = efa_poll_tx(&iface->qp, BASE_POLL_BATCH, wc);
 
     return (polled != 0) ? base_tx_batch(iface, wc, polled) : 0;
-}
-
-/* All operations are out, or a window, or many: some have completed, and nobody
- * took their completions. */
-static unsigned base_progress_drain_tx(base_iface_t *iface)
-{
-    unsigned left = BASE_TX_BATCHES, count = 0, polled;
-
-    iface->todo &= ~BASE_TODO_DRAIN;
-    do {
-        polled = base_progress_poll_tx(iface);
-        count += polled;
-    } while ((polled >= BASE_POLL_BATCH) && (--left > 0));
-    return count;
 }
 
 /* Tells the device of the last `read` completions that were read through
@@ -97,7 +96,8 @@ base_tx_told(base_iface_t *iface, const efa_direct_cq_t *copy,
  * *is_other: something else is there. (BASE_OUT_AM is 0.)
  * 33 instructions (bench_complete, direct).
  */
-static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
+static inline __attribute__((always_inline)) unsigned
+base_tx_direct(base_iface_t *iface, int *is_other)
 {
     efa_direct_cq_t copy  = iface->qp.direct.tx;
     base_op_t      *free  = *iface->ops.sink, *op;
@@ -128,8 +128,31 @@ static inline unsigned base_tx_direct(base_iface_t *iface, int *is_other)
 
     if (told > left) {
         base_tx_told(iface, &copy, free, told - left, told - left);
+        if (left == 0) {
+            base_tx_more(iface);
+        }
     }
     return BASE_POLL_BATCH - left;
+}
+
+/* All operations are out, or a window, or many: some have completed, and nobody
+ * took their completions. */
+static __attribute__((noinline)) unsigned
+base_progress_drain_tx(base_iface_t *iface)
+{
+    unsigned left = BASE_TX_BATCHES, count = 0, polled;
+    int      is_other;
+
+    do {
+        is_other = !iface->qp.is_direct;
+        polled   = is_other ? 0 : base_tx_direct(iface, &is_other);
+        polled  += is_other ? base_progress_poll_tx(iface) : 0;
+        count   += polled;
+    } while ((polled >= BASE_POLL_BATCH) && (--left > 0));
+    if (left != 0) { /* the end was seen */
+        iface->todo &= ~BASE_TODO_DRAIN;
+    }
+    return count;
 }
 
 /* RDMA that is short, as long as nothing else comes. */

@@ -5,6 +5,8 @@
 #include "base_types.h"
 
 #define BASE_POLL_BATCH 16 /* completions taken by one poll */
+#define BASE_TX_MANY 64 /* operations out: a batch may be a small part of those
+                           that are over */
 #define BASE_TX_BATCHES 32 /* polls in a progress of the send queue where sends
                               wait for completions (BASE_TODO_DRAIN) */
 #define BASE_RX_BATCHES 16 /* polls to find the receive queue's end, at most */
