@@ -75,44 +75,91 @@ static const size_t edge_sizes[] = {
 INSTANTIATE_TEST_SUITE_P(sizes, Rma, testing::ValuesIn(edge_sizes),
                          testing::PrintToStringParamName());
 
-/* Memory of which a part is read-only is open to a peer as a whole, and UCX
- * keeps that registration: it puts into the rest, which is opened later. Before
- * 1.16 UCX does not tell of which bytes it wants a key. */
-TEST_F(Rma, put_beside_read_only_memory)
-{
-    unsigned major, minor, release;
-
-    ucp_get_version(&major, &minor, &release);
-    if (minor < 16) {
-        GTEST_SKIP() << "UCX 1." << minor;
+/* Two parts of memory; of the first one no more than reading is allowed. */
+class RmaReadOnly : public Rma {
+protected:
+    ~RmaReadOnly() override
+    {
+        munmap(memory, 2 * part);
     }
-    const size_t part = 1 << 20;
-    void *memory      = mmap(nullptr, 2 * part, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(MAP_FAILED, memory);
-    auto rest = static_cast<uint8_t*>(memory) + part;
-    ASSERT_EQ(0, mprotect(memory, part, PROT_READ));
-    ucp_ep_h ep = connect(a, b);
-    Buffer in(2 * part), out(part, key(1));
-    Region second;
-    Op get_op, put_op;
-    auto param = get_op.send_param();
 
+    /* A peer puts into the second part, and gets what begins at @from. */
+    void use(const Region &region, size_t from, uint64_t fill)
+    {
+        Buffer in(2 * part - from), out(part, fill);
+        Op get_op, put_op;
+        auto param = put_op.send_param();
+
+        put_op.started(ucp_put_nbx(ep, out.data(), part, address + part,
+                                   region.rkey, &param));
+        flush(ep);
+        finish(put_op, "put");
+        EXPECT_LT(fill_diff(rest, part, fill, 0), 0);
+        param = get_op.send_param();
+        get_op.started(ucp_get_nbx(ep, in.data(), in.size(), address + from,
+                                   region.rkey, &param));
+        finish(get_op, "get");
+        EXPECT_EQ(0, memcmp(rest + from - part, in.data(), in.size()));
+    }
+
+    /* A message of all to the peer, or one from there into the second part; with
+     * the handle of both, or none. */
+    void message(bool back, ucp_mem_h memh)
+    {
+        size_t size = back ? 2 * part : part;
+        Buffer other(size, key(3));
+        Op from, to;
+        auto get = to.tag_param(), put = from.send_param();
+        auto &mine = back ? put : get;
+
+        mine.op_attr_mask |= (memh != nullptr) ? UCP_OP_ATTR_FIELD_MEMH : 0;
+        mine.memh          = memh;
+        to.started(ucp_tag_recv_nbx((back ? a : b).worker,
+                                    back ? other.data() : rest, size, 1, 1, &get));
+        from.started(ucp_tag_send_nbx(back ? connect(b, a) : ep,
+                                      back ? memory : other.data(), size, 1, &put));
+        finish(from, "send");
+        finish(to, "receive");
+        EXPECT_EQ(0, memcmp(other.data(), back ? memory : rest, size));
+    }
+
+    const size_t part = 1 << 20;
+    void *const memory = mmap(nullptr, 2 * part, PROT_READ,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const uint64_t address = reinterpret_cast<uint64_t>(memory);
+    uint8_t *const rest = static_cast<uint8_t*>(memory) + part;
+    const ucp_ep_h ep = connect(a, b);
+};
+
+/* Memory that was sent, and then opened, as a whole is put into where it may be
+ * written; and UCX keeps that registration for the rest alone, opened later. */
+TEST_F(RmaReadOnly, in_part__is_put_into_elsewhere)
+{
+    Region second;
+
+    ASSERT_EQ(0, mprotect(rest, part, PROT_READ | PROT_WRITE));
+    message(true, nullptr);
     open(region_, b, ep, memory, 2 * part);
-    get_op.started(ucp_get_nbx(ep, in.data(), 2 * part,
-                               reinterpret_cast<uint64_t>(memory),
-                               region_.rkey, &param));
-    finish(get_op, "get");
-    EXPECT_EQ(0, memcmp(memory, in.data(), 2 * part));
+    use(region_, 0, key(1));
     open(second, b, ep, rest, part);
-    param = put_op.send_param();
-    put_op.started(ucp_put_nbx(ep, out.data(), part,
-                               reinterpret_cast<uint64_t>(rest), second.rkey,
-                               &param));
-    flush(ep);
-    finish(put_op, "put");
-    EXPECT_LT(fill_diff(rest, part, key(1), 0), 0);
+    use(second, part, key(2));
     close(second);
     close(region_);
-    munmap(memory, 2 * part);
+}
+
+/* The same of memory that was read-only when it was registered. Messages are sent
+ * of all of it, and received into the rest, by the same handle. */
+TEST_F(RmaReadOnly, until_it_is_written_in_part)
+{
+    Region later;
+
+    open(region_, b, ep, memory, 2 * part);
+    ASSERT_EQ(0, mprotect(rest, part, PROT_READ | PROT_WRITE));
+    open(later, b, ep, memory, 2 * part);
+    use(later, 0, key(1));
+    for (bool back : {false, true}) {
+        message(back, later.memh);
+    }
+    close(later);
+    close(region_);
 }

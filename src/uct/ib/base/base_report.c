@@ -18,7 +18,8 @@ static const char *base_report_remedy(const base_report_t *report)
     switch (efa_status_class(report->ended_by)) {
     case EFA_STATUS_CLASS_ACCESS:
         return ": see whether the peer released that memory, or its key, while "
-               "this was under way, or whether it is read-only there";
+               "this was under way, or whether it is read-only there, or was "
+               "when that key was packed";
     case EFA_STATUS_CLASS_FLUSHED:
         return ": see the kernel's log of this device";
     case EFA_STATUS_CLASS_OK:

@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Memory that this process may write to, and other memory. */
+enum {
+    EFA_MEMORY_WRITABLE  = 1,
+    EFA_MEMORY_READ_ONLY = 2
+};
+
 static ucs_status_t efa_mr_status(int err)
 {
     switch (err) {
@@ -206,10 +212,32 @@ static ucs_status_t efa_memh_say(efa_md_t *md, const efa_memh_t *memh,
     return (err == 0) ? UCS_OK : efa_mr_status(err);
 }
 
+/* The kinds of memory (EFA_MEMORY_) that these bytes lie in; 0: not known. */
+static unsigned efa_memory_kinds(const void *address, size_t length)
+{
+    uintptr_t start = (uintptr_t)address, from, to;
+    unsigned  kinds = 0;
+    FILE     *maps  = fopen("/proc/self/maps", "re");
+    char      right;
+
+    while ((maps != NULL) && (fscanf(maps, "%" SCNxPTR "-%" SCNxPTR
+                                     " %*c%c%*[^\n]", &from, &to,
+                                     &right) == 3)) {
+        if ((from < start + length) && (start < to)) {
+            kinds |= (right == 'w') ? EFA_MEMORY_WRITABLE :
+                                      EFA_MEMORY_READ_ONLY;
+        }
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return kinds;
+}
+
 /* Makes of a handle one for these bytes, to be written, or for all (NULL). 0,
- * or an errno value. */
+ * or an errno value and the kinds of memory that they lie in. */
 static int efa_memh_open(efa_md_t *md, efa_memh_t **memh_p, const void *buffer,
-                         size_t length)
+                         size_t length, unsigned *kinds_p)
 {
     efa_memh_t *memh = *memh_p;
     int         err;
@@ -223,23 +251,30 @@ static int efa_memh_open(efa_md_t *md, efa_memh_t **memh_p, const void *buffer,
     }
     err = (memh->keys != NULL) ? efa_segments_strengthen(md, memh) :
                                  efa_memh_strengthen(md, memh);
-    if ((err != 0) && (buffer != NULL)) { /* read-only in part, or too large */
-        err = efa_memh_add_part(md, memh, (uintptr_t)buffer, length, memh_p);
+    if (err == 0) {
+        return 0;
     }
-    return err;
+    if (buffer == NULL) {
+        *kinds_p = efa_memory_kinds(memh->address, memh->length);
+        return err;
+    }
+    *kinds_p = efa_memory_kinds(buffer, length);
+    return (*kinds_p == EFA_MEMORY_READ_ONLY) ? EFAULT :
+           efa_memh_add_part(md, memh, (uintptr_t)buffer, length, memh_p);
 }
 
 ucs_status_t efa_memh_check(efa_md_t *md, uct_mem_h *handle_p,
                             const void *buffer, size_t length, int write)
 {
     efa_memh_t *memh = *handle_p;
-    int         err  = 0;
+    int         err = 0;
+    unsigned    kinds;
 
     if (!efa_memh_is_of(memh, md)) {
         return efa_memh_refuse(md, memh);
     }
     if (write) {
-        err = efa_memh_open(md, &memh, buffer, length);
+        err = efa_memh_open(md, &memh, buffer, length, &kinds);
     } else if (buffer != NULL) {
         memh = efa_memh_of_bytes(md, memh, buffer, length, 0);
     }
@@ -264,29 +299,28 @@ ucs_status_t efa_mem_advise(ucx_md_t *md, uct_mem_h handle, void *address,
     return UCS_OK; /* whatever it is: registered pages are there to stay */
 }
 
-/* Nonzero: it is not the right to write that a handle for reads alone lacks,
- * but room: a byte of it can be registered for writes. */
-static int efa_memh_lacks_room(efa_md_t *md, const efa_memh_t *memh, int err)
+/* Whether UCP is to put by messages, as over tcp, since the device would refuse
+ * puts that are right; it then gets by them, too. A rendezvous (HIDE_ERRORS)
+ * reads alone from memory that it registers for gets. */
+static int
+efa_memh_needs_messages(const efa_md_t *md, unsigned flags, unsigned kinds)
 {
-    void *mr;
+    const unsigned read = UCT_MD_MEM_FLAG_HIDE_ERRORS |
+                          UCT_MD_MEM_ACCESS_REMOTE_GET;
 
-    if (err != ENOMEM) {
-        return 0;
-    }
-    err = efa_mr_reg(md, memh->address, 1, 0, &mr);
-    if (err == 0) {
-        md->device->verbs->dereg_mr(mr);
-    }
-    return err != EFAULT;
+    return (efa_mr_access(md, flags) & IBV_ACCESS_REMOTE_WRITE) &&
+           (kinds & EFA_MEMORY_WRITABLE) &&
+           ((kinds & EFA_MEMORY_READ_ONLY) || ((flags & read) != read));
 }
 
 ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
                            const void *address, size_t length, int invalidate,
                            void *buffer)
 {
-    efa_md_t       *md   = (efa_md_t*)super;
-    efa_memh_t     *memh = handle;
-    efa_rkey_wire_t wire = {0, 0, 0};
+    efa_md_t       *md    = (efa_md_t*)super;
+    efa_memh_t     *memh  = handle;
+    efa_rkey_wire_t wire  = {0, 0, 0};
+    unsigned        kinds = 0;
     int             err;
 
     if (!efa_memh_is_of(memh, md)) {
@@ -295,21 +329,30 @@ ucs_status_t efa_mkey_pack(ucx_md_t *super, uct_mem_h handle,
     memh->may_end |= invalidate;
     /* the peer may want to write: a key for reads, where it must be; refused,
      * UCX 1.18 ends the process: it counts on the length of a key */
-    err = efa_memh_open(md, &memh, address, length);
-    if ((memh->flags & (UCT_MD_MEM_ACCESS_REMOTE_PUT |
-                        UCT_MD_MEM_ACCESS_REMOTE_GET)) ==
-        UCT_MD_MEM_ACCESS_REMOTE_PUT) { /* it will not read */
-        (void)efa_memh_say(md, memh, address, length, err);
-    } else if (efa_memh_lacks_room(md, memh, err)) { /* its peers cannot know */
-        efa_mr_report(md, &(ucx_mem_reg_t){.address   = memh->address,
-                                           .length    = memh->length,
-                                           .flags     = memh->flags,
-                                           .dmabuf_fd = -1}, err);
-    }
+    err = efa_memh_open(md, &memh, address, length, &kinds);
     if (memh->keys != NULL) {
         efa_segments_pack(memh, &wire);
     } else {
         wire.key = memh->mr->rkey;
+    }
+    if ((err != 0) && efa_memh_needs_messages(md, memh->flags, kinds)) {
+        wire.table     = 0;
+        wire.table_key = EFA_RKEY_MESSAGES;
+        host_log(super->host, UCS_LOG_LEVEL_DIAG,
+                 "%s: messages carry what peers put and get at %p, %zu bytes: "
+                 "the device cannot write to all of them (some are read-only, "
+                 "or a shared mapping of a file)",
+                 md->device->name, memh->address, memh->length);
+    } else if ((memh->flags & (UCT_MD_MEM_ACCESS_REMOTE_PUT |
+                               UCT_MD_MEM_ACCESS_REMOTE_GET)) ==
+               UCT_MD_MEM_ACCESS_REMOTE_PUT) { /* it will not read */
+        (void)efa_memh_say(md, memh, address, length, err);
+    }
+    if ((err == ENOMEM) && (kinds & EFA_MEMORY_WRITABLE)) {
+        efa_mr_report(md, &(ucx_mem_reg_t){.address   = memh->address,
+                                           .length    = memh->length,
+                                           .flags     = memh->flags,
+                                           .dmabuf_fd = -1}, err);
     }
     memcpy(buffer, &wire, sizeof(wire));
     return UCS_OK;

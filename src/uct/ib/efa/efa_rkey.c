@@ -23,6 +23,9 @@ ucs_status_t efa_rkey_unpack(ucx_host_t *host, const void *buffer,
     memcpy(&wire, buffer, sizeof(wire));
     *rkey_p   = wire.key;
     *handle_p = NULL;
+    if ((wire.table == 0) && (wire.table_key == EFA_RKEY_MESSAGES)) {
+        return UCS_ERR_UNREACHABLE; /* UCP does without the key */
+    }
     if (wire.table != 0) {
         rkey = malloc(sizeof(*rkey));
         if (rkey == NULL) {

@@ -17,10 +17,14 @@
 #define EFA_OVERLAP  ((size_t)32 << 20) /* of neighbours; no RDMA is longer */
 #define EFA_KEYS_MAX 250                /* so that a table is 1 kB */
 
+/* No table, and no RDMA: puts that are right would be refused. (The key is one
+ * for reads, which older modules take.) */
+#define EFA_RKEY_MESSAGES 1u
+
 /* A packed key. Numbers are little endian, as x86-64 and Arm store them. */
 typedef struct efa_rkey_wire {
     uint32_t key;       /* of the memory, or of its first segment */
-    uint32_t table_key; /* 0 where the table's address is */
+    uint32_t table_key; /* or EFA_RKEY_MESSAGES, without a table */
     uint64_t table;     /* 0: one registration */
 } efa_rkey_wire_t;
 
