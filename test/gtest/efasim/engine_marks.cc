@@ -19,7 +19,7 @@ struct MarksTest : public ::testing::Test {
     void idle(unsigned calls)
     {
         while (calls-- > 0) {
-            rig_progress(pair.rig, 1);
+            pair.rig.progress(1);
         }
     }
 
@@ -28,11 +28,11 @@ struct MarksTest : public ::testing::Test {
     {
         pair.recv(id, 100);
         pair.send(id, 16);
-        rig_progress(pair.rig, 0);
-        EXPECT_NE(0, rig_is_busy(pair.rig, 1));
-        rig_progress(pair.rig, 1);
+        pair.rig.progress(0);
+        EXPECT_NE(0, pair.rig.is_busy(1));
+        pair.rig.progress(1);
         ASSERT_EQ(0, pair.received());
-        rig_progress(pair.rig, 0);
+        pair.rig.progress(0);
         ASSERT_EQ(0, pair.sent());
     }
 
@@ -60,8 +60,8 @@ TEST_F(engine_marks, busy_only_with_packets)
     for (unsigned calls : {0u, 1u, 10u, LONG_IDLE}) {
         message(calls);
         idle(calls);
-        EXPECT_EQ(0, rig_is_busy(pair.rig, 1)) << calls;
-        EXPECT_EQ(0, rig_is_busy(pair.rig, 0)) << calls;
+        EXPECT_EQ(0, pair.rig.is_busy(1)) << calls;
+        EXPECT_EQ(0, pair.rig.is_busy(0)) << calls;
     }
 }
 
@@ -72,8 +72,8 @@ TEST_F(engine_marks, one_way_opens_one_ring)
     for (unsigned i = 0; i < 200; ++i) {
         message(i);
     }
-    EXPECT_EQ(0u, rig_ring_asked(pair.rig, 0));
-    EXPECT_EQ(1u, rig_ring_asked(pair.rig, 1));
+    EXPECT_EQ(0u, pair.rig.proc[0].ring_asked);
+    EXPECT_EQ(1u, pair.rig.proc[1].ring_asked);
 }
 
 /* An answer that comes when the request is gone already leaves nothing behind
@@ -82,11 +82,11 @@ TEST_F(engine_marks, answer_to_nobody)
 {
     pair.recv(1, 100);
     pair.send(1, 16);
-    rig_progress(pair.rig, 0);
-    rig_qp_destroy(pair.rig, pair.tx);
-    rig_settle(pair.rig);
+    pair.rig.progress(0);
+    sim_qp_destroy(pair.tx->qp);
+    pair.rig.settle();
     EXPECT_EQ(0, pair.received());
-    EXPECT_EQ(0, rig_is_busy(pair.rig, 0));
+    EXPECT_EQ(0, pair.rig.is_busy(0));
     pair.tx = pair.rig.qp(0);
     message(2);
 }
@@ -107,7 +107,7 @@ TEST_F(engine_marks, no_packet_is_overlooked)
     }
     std::thread receiver([&] {
         while (!done) {
-            rig_progress(pair.rig, 1);
+            pair.rig.progress(1);
             if (pair.received() == 0) {
                 pair.recv(1, 100);
             }
@@ -120,17 +120,17 @@ TEST_F(engine_marks, no_packet_is_overlooked)
         pair.send(messages, 16);
         while ((pair.sent() != 0) &&
                (clock::now() < end + std::chrono::seconds(20))) {
-            rig_progress(pair.rig, 0);
+            pair.rig.progress(0);
         }
-        if (rig_is_busy(pair.rig, 0)) {
+        if (pair.rig.is_busy(0)) {
             break;
         }
         ++messages;
         while (pause-- > 0) {
-            rig_progress(pair.rig, 0);
+            pair.rig.progress(0);
         }
     }
-    EXPECT_EQ(0, rig_is_busy(pair.rig, 0)) << "after " << messages;
+    EXPECT_EQ(0, pair.rig.is_busy(0)) << "after " << messages;
     done = true;
     receiver.join();
 }
@@ -138,23 +138,15 @@ TEST_F(engine_marks, no_packet_is_overlooked)
 /* Counts of a process stay when it is gone, and are not made twice. */
 TEST_F(engine_marks, counters_outlive_their_process)
 {
-    uint64_t sent, received, bytes;
-
     for (unsigned i = 0; i < 10; ++i) {
         message(i);
     }
-    sent     = rig_counter(pair.rig, 0, "tx_bytes");
-    received = rig_counter(pair.rig, 1, "rx_pkts");
-    bytes    = rig_pair(pair.rig, 0, 1);
-    EXPECT_EQ(160u, sent);
-    EXPECT_EQ(10u, received);
-    EXPECT_EQ(160u, bytes);
-
-    for (unsigned i = 0; i < 2; ++i) {
-        EXPECT_EQ(0, rig_purge_leaves(pair.rig, 0));
-        EXPECT_EQ(0, rig_purge_leaves(pair.rig, 1));
-        EXPECT_EQ(sent, rig_counter(pair.rig, 0, "tx_bytes"));
-        EXPECT_EQ(received, rig_counter(pair.rig, 1, "rx_pkts"));
-        EXPECT_EQ(bytes, rig_pair(pair.rig, 0, 1));
+    for (unsigned i = 0; i < 3; ++i) {
+        EXPECT_EQ(160u, pair.rig.counter(0, "tx_bytes"));
+        EXPECT_EQ(10u, pair.rig.counter(1, "rx_pkts"));
+        EXPECT_EQ(160u, dir_pair(pair.rig.dir, dir_nic_of(0, 0),
+                                 dir_nic_of(1, 0)));
+        EXPECT_EQ(0, pair.rig.purge_leaves(0));
+        EXPECT_EQ(0, pair.rig.purge_leaves(1));
     }
 }

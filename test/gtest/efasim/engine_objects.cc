@@ -8,13 +8,13 @@ TEST(engine_ah, counted_if_it_is_lax)
 {
     Rig rig({0});
 
-    ASSERT_EQ(0, rig_knobs(rig, 0, "strict-ah=0"));
+    ASSERT_EQ(0, rig.knobs(0, "strict-ah=0"));
     uint16_t a = rig.ah(0, 1);
     EXPECT_EQ(a, rig.ah(0, 1));
-    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a));
+    EXPECT_EQ(0, rig.ah_destroy(0, a));
     EXPECT_NE(a, rig.ah(0, 3));
-    EXPECT_EQ(0, rig_ah_destroy(rig, 0, a));
-    EXPECT_EQ(-EINVAL, rig_ah_destroy(rig, 0, a));
+    EXPECT_EQ(0, rig.ah_destroy(0, a));
+    EXPECT_EQ(-EINVAL, rig.ah_destroy(0, a));
 }
 
 /* Messages that the receiver has no room for, a read that waits, one message on
@@ -29,13 +29,13 @@ TEST(engine_ah, destroy_flushes_what_is_under_way)
     pair.send(2, 10);
     pair.read(3, 10);
     EXPECT_EQ(-1, pair.end(other));
-    ASSERT_EQ(0, rig_ah_destroy(pair.rig, 0, pair.ah));
+    ASSERT_EQ(0, pair.rig.ah_destroy(0, pair.ah));
     EXPECT_EQ(3u, pair.ended(1));
-    rig_advance(pair.rig, MS);
+    pair.rig.now += MS;
     EXPECT_EQ(9, pair.outcome()); /* nobody has that QPN */
     EXPECT_EQ(4, pair.cqe.req_id);
     EXPECT_EQ(4, pair.end(pair.send_of(5, 10)));
-    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+    EXPECT_EQ(SIM_QPS_RTS, pair.tx->qp->state);
 }
 
 TEST(engine_mr, refusals)
@@ -58,12 +58,12 @@ TEST(engine_mr, refusals)
     };
 
     for (auto &one : cases) {
-        EXPECT_EQ(one.want, rig_mr(rig, 0, 0, one.at, one.length, one.access,
+        EXPECT_EQ(one.want, rig.mr(0, one.at, one.length, one.access,
                                    &key)) << one.length;
     }
-    EXPECT_EQ(-EINVAL, rig_mr_destroy(rig, 0, 77));
-    ASSERT_EQ(0, rig_knobs(rig, 0, "no-rdma-read=1"));
-    EXPECT_EQ(-EOPNOTSUPP, rig_mr(rig, 0, 0, &byte, 1, RIG_READ, &key));
+    EXPECT_EQ(-EINVAL, rig.mr_destroy(0, 77));
+    ASSERT_EQ(0, rig.knobs(0, "no-rdma-read=1"));
+    EXPECT_EQ(-EOPNOTSUPP, rig.mr(0, &byte, 1, RIG_READ, &key));
 }
 
 TEST(engine_dir, purge_takes_all_back)
@@ -75,14 +75,14 @@ TEST(engine_dir, purge_takes_all_back)
     rig.qp(0);
     rig.qp(0);
     for (unsigned i = 0; i < 1000; ++i) {
-        ASSERT_EQ(0, rig_mr(rig, 0, 0, bytes, 100, RIG_LOCAL, &key));
+        ASSERT_EQ(0, rig.mr(0, bytes, 100, RIG_LOCAL, &key));
         EXPECT_NE(last, key) << "of an entry that was used before";
         last = key;
         if (i % 10) {
-            ASSERT_EQ(0, rig_mr_destroy(rig, 0, key));
+            ASSERT_EQ(0, rig.mr_destroy(0, key));
         }
     }
-    EXPECT_EQ(0, rig_purge_leaves(rig, 0));
+    EXPECT_EQ(0, rig.purge_leaves(0));
 }
 
 TEST(engine_knobs, values)
@@ -107,9 +107,9 @@ TEST(engine_knobs, values)
     Rig rig({0});
 
     for (auto text : good) {
-        EXPECT_EQ(0, rig_knobs(rig, 0, text)) << text;
+        EXPECT_EQ(0, rig.knobs(0, text)) << text;
     }
     for (auto text : bad) {
-        EXPECT_EQ(-1, rig_knobs(rig, 0, text)) << text;
+        EXPECT_EQ(-1, rig.knobs(0, text)) << text;
     }
 }

@@ -26,21 +26,17 @@ struct Planned : public Pair {
     void pass(unsigned ms)
     {
         for (unsigned i = 0; i < ms; ++i) {
-            rig_advance(rig, MS);
-            rig_progress(rig, 0);
-            rig_progress(rig, 1);
+            rig.now += MS;
+            rig.progress(0);
+            rig.progress(1);
         }
-        rig_settle(rig);
+        rig.settle();
     }
 };
 
 std::string plan_error(const char *plan)
 {
-    Rig rig({0});
-    char err[320] = "";
-
-    EXPECT_EQ(-1, rig_plan(rig, plan, err)) << plan;
-    return err;
+    return Rig({0}).set_plan(plan);
 }
 
 } // namespace
@@ -122,11 +118,11 @@ TEST(engine_plan, partition_retransmits)
     Planned cut("timeout-ms 100\nat 10ms partition 0 1\nat 500ms heal");
     auto again = [&] {
         return std::vector<uint64_t>{
-                rig_counter(cut.rig, 0, "retrans_timeout_events"),
-                rig_counter(cut.rig, 0, "retrans_pkts"),
-                rig_counter(cut.rig, 0, "retrans_bytes"),
-                rig_counter(cut.rig, 0, "impaired_remote_conn_events"),
-                rig_counter(cut.rig, 1, "retrans_pkts")};
+                cut.rig.counter(0, "retrans_timeout_events"),
+                cut.rig.counter(0, "retrans_pkts"),
+                cut.rig.counter(0, "retrans_bytes"),
+                cut.rig.counter(0, "impaired_remote_conn_events"),
+                cut.rig.counter(1, "retrans_pkts")};
     };
 
     cut.send(1);
@@ -158,8 +154,8 @@ TEST(engine_plan, partition_hides_a_death)
         pair->pass(10);
         pair->send(2);
         pair->pass(1);
-        rig_kill(pair->rig, 1);
-        rig_purge_leaves(pair->rig, 1); /* as others found out */
+        pair->rig.proc[1].dead = true;
+        pair->rig.purge_leaves(1); /* as others found out */
         pair->pass(1);
         pair->send(3);
         pair->read(4);
@@ -181,16 +177,16 @@ TEST(engine_plan, datagrams)
 
     cut.pass(1);
     cut.send(1);
-    rig_settle(cut.rig);
+    cut.rig.settle();
     EXPECT_EQ(0, cut.sent());
     cut.pass(100);
     EXPECT_EQ(-1, cut.received());
-    EXPECT_EQ(1u, rig_counter(cut.rig, 0, "lost_pkts"));
+    EXPECT_EQ(1u, cut.rig.counter(0, "lost_pkts"));
 
     Planned clog("clog 0 1\nat 50ms heal", RIG_UD);
     clog.pass(1);
     clog.send(1);
-    rig_settle(clog.rig);
+    clog.rig.settle();
     EXPECT_EQ(-1, clog.received());
     clog.pass(100);
     EXPECT_EQ(0, clog.received());
@@ -218,13 +214,13 @@ TEST(engine_plan, killed_host)
 
     for (unsigned i = 0; i < 2; ++i) {
         pair.send(i);
-        rig_settle(pair.rig);
+        pair.rig.settle();
         EXPECT_EQ(0, pair.sent());
     }
-    EXPECT_EQ(0, rig_fatal_of(pair.rig, 0));
+    EXPECT_EQ(0, pair.rig.proc[0].fatal);
     pair.send(3);
-    rig_settle(pair.rig);
-    EXPECT_EQ(2, rig_fatal_of(pair.rig, 0));
+    pair.rig.settle();
+    EXPECT_EQ(2, pair.rig.proc[0].fatal);
 }
 
 /* Knobs: from the start, later, and on one host only. */
@@ -240,7 +236,7 @@ TEST(engine_plan, knobs)
     EXPECT_EQ(0, pair.sent());
     pair.pass(100);
     pair.send(2);
-    rig_settle(pair.rig);
+    pair.rig.settle();
     EXPECT_EQ(0, pair.sent());
 }
 
@@ -288,7 +284,7 @@ TEST(engine_plan, rate_of_datagrams)
     ud.pass(4);
     EXPECT_EQ(2u, ud.ended(0));
 
-    rig_settle(full.rig);
+    full.rig.settle();
     EXPECT_EQ(1u, full.ended(0)) << "the third is lost";
     full.pass(4);
     EXPECT_EQ(2u, full.ended(0));
@@ -329,7 +325,7 @@ TEST(engine_plan, slow_receiver)
     for (unsigned i = 0; i < 20; ++i) {
         pair.send(i);
     }
-    rig_settle(pair.rig);
+    pair.rig.settle();
     EXPECT_EQ(1u, pair.ended(0));
     pair.pass(10);
     unsigned some = pair.ended(0);
@@ -345,7 +341,7 @@ TEST(engine_plan, status_by_chance)
 
     for (unsigned i = 0; i < 200; ++i) { /* a failed one leaves its receive */
         pair.send(i % 64);
-        rig_settle(pair.rig);
+        pair.rig.settle();
         status = pair.sent();
         ASSERT_TRUE(status == 0 || status == 7);
         failed += status == 7;
@@ -360,11 +356,10 @@ TEST(engine_plan, status_by_chance)
 TEST(engine_plan, trace)
 {
     Planned pair("reorder 0");
-    unsigned lines, more;
 
     pair.send(7);
-    rig_trace(pair.rig, &lines);
-    rig_settle(pair.rig);
-    EXPECT_STREQ("done qp=1 id=7 op=0 status=0", rig_trace(pair.rig, &more));
-    EXPECT_EQ(lines + 5, more); /* a line of each plan, tx, rx, done */
+    unsigned lines = pair.rig.traced;
+    pair.rig.settle();
+    EXPECT_EQ("done qp=1 id=7 op=0 status=0", pair.rig.trace);
+    EXPECT_EQ(lines + 5, pair.rig.traced); /* of each plan, tx, rx, done */
 }

@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <map>
 
-static void refused(Pair &pair, int qp, const char *what)
+static void refused(Pair &pair, const Qp *qp, const char *what)
 {
-    rig_settle(pair.rig);
-    EXPECT_EQ(RIG_ERR, rig_qp_state(pair.rig, qp));
-    EXPECT_NE(nullptr, strstr(rig_log(pair.rig), what)) << rig_log(pair.rig);
+    pair.rig.settle();
+    EXPECT_EQ(SIM_QPS_ERR, qp->qp->state);
+    EXPECT_NE(std::string::npos, pair.rig.log.find(what)) << pair.rig.log;
 }
 
 /* Refused, with a line; the next is flushed. */
@@ -30,7 +30,7 @@ TEST(engine_request, malformed)
 
         ((uint8_t*)&wqe)[one.at] ^= one.bits;
         pair.recv(1, 100);
-        pair.post(wqe);
+        pair.tx->post(wqe);
         pair.send(2, 10);
         refused(pair, pair.tx, "malformed work request");
         EXPECT_EQ(2, pair.sent()) << one.at;
@@ -52,18 +52,18 @@ TEST(engine_request, wild_doorbells)
     for (auto &one : wild) {
         Pair pair;
 
-        rig_doorbell(pair.rig, pair.tx, one.sends);
+        pair.tx->sq_db = one.sends;
         refused(pair, pair.tx, one.what);
         pair.tx = pair.rig.qp(0);
-        rig_recv_doorbell(pair.rig, pair.rx, one.receives);
+        pair.rx->rq_db = one.receives;
         pair.send(1, 10);
         refused(pair, pair.rx, one.what);
     }
 
     Pair pair; /* exactly full is full */
-    rig_recv_doorbell(pair.rig, pair.rx, 64);
-    rig_settle(pair.rig);
-    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+    pair.rx->rq_db = 64;
+    pair.rig.settle();
+    EXPECT_EQ(SIM_QPS_RTS, pair.rx->qp->state);
 }
 
 /* 32 requests of 64 bytes are what one doorbell may announce; the device sees
@@ -81,14 +81,14 @@ TEST(engine_request, batch_of_a_doorbell)
         Pair pair(one.knobs);
 
         if (one.calls) {
-            rig_calls(pair.rig, 0);
+            pair.rig.proc[0].dev->told = 1;
         }
         for (unsigned round = 0; round < 4; ++round) {
             for (unsigned i = 0; i < 32; ++i) {
                 pair.recv(i, 100);
                 pair.send(i, 10);
             }
-            rig_settle(pair.rig);
+            pair.rig.settle();
             for (unsigned i = 0; i < 32; ++i) {
                 ASSERT_EQ(0, pair.sent()) << one.knobs;
                 ASSERT_EQ(0, pair.received());
@@ -100,8 +100,8 @@ TEST(engine_request, batch_of_a_doorbell)
         if (&one == cases) {
             refused(pair, pair.tx, "more than max_tx_batch (0x21)");
         } else {
-            rig_settle(pair.rig);
-            EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
+            pair.rig.settle();
+            EXPECT_EQ(SIM_QPS_RTS, pair.tx->qp->state);
         }
     }
 }
@@ -123,8 +123,11 @@ TEST(engine_request, damaged_ring)
 
         pair.recv(1, 9000);
         pair.send(1, 16);
-        rig_progress(pair.rig, 0);
-        rig_ring_damage(pair.rig, 0, 1, one.size, one.length);
+        pair.rig.progress(0);
+        ring &from  = *pair.rig.rings[0][1];
+        auto *first = (ring_pkt*)&from.data[from.tail % SIM_RING_BYTES];
+        first->size   = one.size;
+        first->length = one.length;
         EXPECT_EQ(-1, pair.outcome()) << one.size << " " << one.length;
         EXPECT_EQ(-1, pair.received());
     }
@@ -138,14 +141,14 @@ TEST(engine_request, many_wraps)
         Pair pair(knobs, RIG_SGID, 4);
         uint8_t gid[16];
 
-        rig_gid(pair.rig, 0, gid);
+        dir_gid(pair.rig.dir, dir_nic_of(0, 0), gid);
         for (unsigned i = 0; i < 20000; ++i) {
             memcpy(pair.src.data(), &i, sizeof(i));
             pair.recv(i & 0xffff, 64);
             pair.send(i & 0xffff, 8);
-            ASSERT_GT(rig_progress(pair.rig, 0), 0u);
-            ASSERT_GT(rig_progress(pair.rig, 1), 0u);
-            rig_progress(pair.rig, 0);
+            ASSERT_GT(pair.rig.progress(0), 0u);
+            ASSERT_GT(pair.rig.progress(1), 0u);
+            pair.rig.progress(0);
             ASSERT_EQ(0, pair.sent());
             ASSERT_EQ(i & 0xffff, pair.cqe.req_id);
             ASSERT_EQ(0, pair.received());
@@ -154,7 +157,7 @@ TEST(engine_request, many_wraps)
             ASSERT_EQ(0, memcmp(gid, pair.cqe.src_addr, 16));
             ASSERT_TRUE(pair.is_equal(sizeof(i)));
         }
-        EXPECT_EQ(0u, rig_counter(pair.rig, 0, "cq_overruns"));
+        EXPECT_EQ(0u, pair.rig.counter(0, "cq_overruns"));
     }
 }
 
@@ -167,10 +170,10 @@ TEST(engine_request, full_ring)
         pair.recv(i, 8928);
         pair.send(i, 8928);
     }
-    rig_progress(pair.rig, 0);
-    rig_progress(pair.rig, 0);
-    EXPECT_LT(rig_counter(pair.rig, 0, "tx_pkts"), 30u);
-    rig_settle(pair.rig);
+    pair.rig.progress(0);
+    pair.rig.progress(0);
+    EXPECT_LT(pair.rig.counter(0, "tx_pkts"), 30u);
+    pair.rig.settle();
     for (unsigned i = 0; i < 64; ++i) {
         EXPECT_EQ(0, pair.sent());
         EXPECT_EQ(i, pair.cqe.req_id);
@@ -188,7 +191,7 @@ TEST(engine_request, wrong_qkey_may_be_silence)
     ++wqe.meta.qkey;
     pair.recv(1, 100);
     EXPECT_EQ(-1, pair.end(wqe));
-    rig_advance(pair.rig, 101 * MS);
+    pair.rig.now += 101 * MS;
     EXPECT_EQ(15, pair.outcome());
     EXPECT_EQ(-1, pair.received());
 }
@@ -204,7 +207,7 @@ TEST(engine_request, long_reads)
     pair.read(1, LONG);
     pair.read(2, 8);
     for (unsigned i = 0; i < 4; ++i) {
-        rig_progress(pair.rig, 0);
+        pair.rig.progress(0);
     }
     for (uint16_t id : {2, 1}) {
         EXPECT_EQ(0, pair.sent());
@@ -215,15 +218,15 @@ TEST(engine_request, long_reads)
 
     memset(pair.src.data(), 0, LONG);
     pair.read(3, LONG);
-    rig_progress(pair.rig, 0);
-    EXPECT_EQ(0, rig_mr_destroy(pair.rig, 1, pair.rkey));
+    pair.rig.progress(0);
+    EXPECT_EQ(0, pair.rig.mr_destroy(1, pair.rkey));
     EXPECT_EQ(7, pair.outcome());
     EXPECT_EQ(0, pair.src.data()[LONG - 1]);
 
     pair.rkey = 0;
     pair.read(4, LONG);
-    rig_progress(pair.rig, 0);
-    rig_kill(pair.rig, 1);
+    pair.rig.progress(0);
+    pair.rig.proc[1].dead = true;
     EXPECT_EQ(8, pair.outcome());
     pair.read(5, 100);
     EXPECT_EQ(9, pair.outcome());
@@ -236,11 +239,11 @@ TEST(engine_request, read_of_nothing)
     io_tx_wqe wqe = pair.rdma_of(IO_OP_READ, 1, 100);
     uint32_t key;
 
-    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, (void*)16, 100, RIG_READ, &key));
+    ASSERT_EQ(0, pair.rig.mr(1, (void*)16, 100, RIG_READ, &key));
     set_remote(wqe, 16, key);
     EXPECT_EQ(7, pair.end(wqe));
-    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.tx));
-    EXPECT_EQ(RIG_RTS, rig_qp_state(pair.rig, pair.rx));
+    EXPECT_EQ(SIM_QPS_RTS, pair.tx->qp->state);
+    EXPECT_EQ(SIM_QPS_RTS, pair.rx->qp->state);
 }
 
 TEST(engine_request, read_of_a_host_that_died)
@@ -248,10 +251,10 @@ TEST(engine_request, read_of_a_host_that_died)
     Pair pair("killed-status=13 timeout-ms=1000");
     io_tx_wqe wqe = pair.rdma_of(IO_OP_READ, 1, 100);
 
-    rig_kill(pair.rig, 1);
+    pair.rig.proc[1].dead = true;
     EXPECT_EQ(13, pair.end(wqe));
     EXPECT_EQ(-1, pair.end(wqe));
-    rig_advance(pair.rig, 1001 * MS);
+    pair.rig.now += 1001 * MS;
     EXPECT_EQ(15, pair.outcome());
 }
 
@@ -273,9 +276,9 @@ TEST(engine_write, immediate)
     EXPECT_EQ(-1, pair.end(write_imm(pair, 300000))) << "it waits";
     pair.recv(77, 100, 600000);
     pair.dst.data()[600000] = 0x5a;
-    rig_advance(pair.rig, MS);
+    pair.rig.now += MS;
     EXPECT_EQ(0, pair.outcome());
-    EXPECT_EQ(300000u, rig_counter(pair.rig, 0, "rdma_write_bytes"));
+    EXPECT_EQ(300000u, pair.rig.counter(0, "rdma_write_bytes"));
     EXPECT_EQ(0, pair.received());
     EXPECT_EQ(77, pair.cqe.req_id);
     EXPECT_EQ(0xdeadbeefu, pair.cqe.imm);
@@ -283,12 +286,12 @@ TEST(engine_write, immediate)
               pair.cqe.flags);
     EXPECT_EQ(300000, pair.cqe.length | pair.cqe.length_hi << 16);
     EXPECT_EQ(pair.back, pair.cqe.ah);
-    EXPECT_EQ(rig_qpn(pair.rig, pair.tx), pair.cqe.src_qpn);
+    EXPECT_EQ(pair.tx->qp->qpn, pair.cqe.src_qpn);
     EXPECT_TRUE(pair.is_equal(300000));
     EXPECT_EQ(0x5a, pair.dst.data()[600000]);
 
     EXPECT_EQ(10, finite.end(write_imm(finite, 100)));
-    EXPECT_EQ(1u, rig_counter(finite.rig, 0, "rdma_write_wr_err"));
+    EXPECT_EQ(1u, finite.rig.counter(0, "rdma_write_wr_err"));
 }
 
 /* Writes that are refused, and a device that has none. */
@@ -299,7 +302,7 @@ TEST(engine_write, refusals)
     io_tx_wqe good = pair.rdma_of(IO_OP_WRITE, 1, 100), bad = good;
     uint32_t key;
 
-    ASSERT_EQ(0, rig_mr(pair.rig, 1, 0, pair.dst.data(), 100, RIG_READ,
+    ASSERT_EQ(0, pair.rig.mr(1, pair.dst.data(), 100, RIG_READ,
                         &bad.rdma.remote.rkey));
     EXPECT_EQ(7, pair.end(bad)) << "for reads";
     bad = good;
@@ -309,14 +312,14 @@ TEST(engine_write, refusals)
     bad.rdma.local.lkey = 0x123;
     EXPECT_EQ(5, pair.end(bad));
     bad = good;
-    ASSERT_EQ(0, rig_mr(pair.rig, 0, 0, pair.src.data(), 100, 0,
+    ASSERT_EQ(0, pair.rig.mr(0, pair.src.data(), 100, 0,
                         &bad.rdma.local.lkey));
     EXPECT_EQ(0, pair.end(bad)) << "it is only read";
-    ASSERT_EQ(0, rig_ah_destroy(pair.rig, 1, pair.back));
+    ASSERT_EQ(0, pair.rig.ah_destroy(1, pair.back));
     EXPECT_EQ(14, pair.end(write_imm(pair, 100)));
 
     EXPECT_EQ(3, none.end(good));
-    EXPECT_EQ(-EOPNOTSUPP, rig_mr(none.rig, 1, 0, none.dst.data(), 100,
+    EXPECT_EQ(-EOPNOTSUPP, none.rig.mr(1, none.dst.data(), 100,
                                   RIG_LOCAL | RIG_WRITE, &key));
     for (int status : {0, 8, 0}) {
         EXPECT_EQ(status, injected.end(injected.rdma_of(IO_OP_WRITE, 1, 10)));
@@ -339,12 +342,11 @@ TEST(engine_ud, prefix_across_buffers)
 {
     for (uint32_t first : {1u, 39u, 40u, 41u, 100u}) {
         Pair pair("", RIG_UD);
-        void *buf[2]       = {pair.dst.data(), pair.dst.data() + 1000};
-        uint32_t length[2] = {first, 400};
         uint32_t head      = first > 40 ? first - 40 : 0;
         uint32_t skip      = first < 40 ? 40 - first : 0;
 
-        rig_post_recv(pair.rig, pair.rx, 1, 2, buf, length, pair.dst.key);
+        pair.rx->recv(1, {{pair.dst.data(), first},
+                          {pair.dst.data() + 1000, 400}}, pair.dst.key);
         pair.send(1, 200);
         EXPECT_EQ(0, pair.outcome());
         EXPECT_EQ(0, pair.received());
@@ -359,7 +361,7 @@ TEST(engine_ud, refusals)
 {
     Pair pair("device=efa3", RIG_UD), small("ud-mtu=4096", RIG_UD);
     io_tx_wqe wqe = pair.send_of(1, 10);
-    int tx        = pair.tx;
+    Qp *tx        = pair.tx;
 
     EXPECT_EQ(6, pair.end(pair.send_of(1, 8929)));
     EXPECT_EQ(0, small.end(small.send_of(1, 4096)));
@@ -374,12 +376,12 @@ TEST(engine_ud, refusals)
     EXPECT_EQ(0, pair.end(wqe));
     wqe.meta.ah = pair.rig.ah(0, 7);
     EXPECT_EQ(0, pair.end(wqe));
-    EXPECT_EQ(2u, rig_counter(pair.rig, 0, "lost_pkts"));
+    EXPECT_EQ(2u, pair.rig.counter(0, "lost_pkts"));
     pair.recv(2, 100);
     wqe           = pair.send_of(1, 10);
     wqe.meta.qkey = 99;
     EXPECT_EQ(0, pair.end(wqe));
-    EXPECT_EQ(1u, rig_counter(pair.rig, 1, "rx_drops"));
+    EXPECT_EQ(1u, pair.rig.counter(1, "rx_drops"));
     pair.tx = pair.rig.qp(0); /* the two kinds of QP do not hear each other */
     EXPECT_EQ(9, pair.end(pair.send_of(1, 10)));
     EXPECT_EQ(-1, pair.received());
@@ -446,7 +448,7 @@ TEST(engine_request, lost_packets_are_sent_again)
             Pair pair(knobs, 0, 1024);
             unsigned packets = (one.length + 8927) / 8928 * 200, at_once = 0;
             auto count = [&](unsigned nic, const char *name) {
-                return rig_counter(pair.rig, nic, name);
+                return pair.rig.counter(nic, name);
             };
 
             for (unsigned i = 0; i < 200; ++i) {
@@ -454,9 +456,9 @@ TEST(engine_request, lost_packets_are_sent_again)
                     pair.recv(i, one.length);
                     pair.send(i, one.length);
                 } else {
-                    pair.post(pair.rdma_of(one.op, i, one.length));
+                    pair.tx->post(pair.rdma_of(one.op, i, one.length));
                 }
-                rig_settle(pair.rig);
+                pair.rig.settle();
                 at_once += pair.ended(0);
             }
             if (!lossy) {
@@ -467,8 +469,8 @@ TEST(engine_request, lost_packets_are_sent_again)
             }
             EXPECT_LT(at_once, 150u);
             EXPECT_GT(at_once, 0u);
-            rig_advance(pair.rig, 20 * MS);
-            rig_settle(pair.rig);
+            pair.rig.now += 20 * MS;
+            pair.rig.settle();
             EXPECT_EQ(200u, at_once + pair.ended(0));
             EXPECT_NEAR(count(one.nic, "retrans_pkts"), packets, packets / 4);
             EXPECT_EQ(0u, count(1 - one.nic, "retrans_pkts"));
@@ -488,16 +490,16 @@ TEST(engine_request, all_packets_are_lost)
         Pair pair("loss=1 timeout-ms=100");
 
         pair.recv(1, 100);
-        pair.post(op == IO_OP_SEND ? pair.send_of(1, 100) :
+        pair.tx->post(op == IO_OP_SEND ? pair.send_of(1, 100) :
                                      pair.rdma_of(op, 1, 100));
         EXPECT_EQ(-1, pair.outcome());
         for (unsigned i = 0; i < 110; ++i) {
-            rig_advance(pair.rig, MS);
-            rig_progress(pair.rig, 0);
+            pair.rig.now += MS;
+            pair.rig.progress(0);
         }
         EXPECT_EQ(13, pair.sent());
         EXPECT_EQ(-1, pair.received());
-        EXPECT_EQ(10u, rig_counter(pair.rig, 0, "retrans_pkts"));
+        EXPECT_EQ(10u, pair.rig.counter(0, "retrans_pkts"));
     }
 }
 
@@ -510,9 +512,9 @@ TEST(engine_ud, receiver_does_not_run)
         pair.send(i, 4096);
     }
     for (unsigned i = 0; i < 300; ++i) {
-        rig_progress(pair.rig, 0);
-        rig_advance(pair.rig, MS);
+        pair.rig.progress(0);
+        pair.rig.now += MS;
     }
     EXPECT_EQ(200u, pair.ended(0));
-    EXPECT_GT(rig_counter(pair.rig, 0, "lost_pkts"), 100u);
+    EXPECT_GT(pair.rig.counter(0, "lost_pkts"), 100u);
 }

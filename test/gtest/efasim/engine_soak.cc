@@ -75,13 +75,11 @@ class Soak {
 public:
     explicit Soak(unsigned seed) : random(seed), rig({0, 1, 2, 0})
     {
-        char err[320] = "";
-
         for (unsigned i = 0; i < SOAK_PROCS; ++i) {
-            EXPECT_EQ(0, rig_knobs(rig, i, "device=efa2"));
+            EXPECT_EQ(0, rig.knobs(i, "device=efa2"));
         }
         plan = random_plan(random, seed);
-        EXPECT_EQ(0, rig_plan(rig, plan.c_str(), err)) << err;
+        EXPECT_EQ("", rig.set_plan(plan.c_str()));
         for (unsigned i = 0; i < SOAK_PROCS; ++i) {
             open(i);
         }
@@ -97,16 +95,16 @@ public:
                                  pending.size() < SOAK_DEPTH / 2; ++i) {
                 post(posted++);
             }
-            rig_advance(rig, MS / 4);
+            rig.now += MS / 4;
             for (unsigned p = 0; p < SOAK_PROCS; ++p) {
-                rig_progress(rig, p);
+                rig.progress(p);
                 reap(p);
                 if (testing::Test::HasFailure()) {
                     return;
                 }
             }
         }
-        rig_settle(rig);
+        rig.settle();
         for (unsigned p = 0; p < SOAK_PROCS; ++p) {
             reap(p);
         }
@@ -122,7 +120,7 @@ private:
 
     struct Proc {
         std::unique_ptr<Memory> out, in, far;
-        int qp;
+        Qp *qp;
         std::vector<uint16_t> ah;
         uint32_t far_key;
     };
@@ -135,7 +133,7 @@ private:
         p.out.reset(new Memory(rig, i, SOAK_DEPTH * SOAK_SLOT));
         p.in.reset(new Memory(rig, i, SOAK_DEPTH * SOAK_SLOT));
         p.far.reset(new Memory(rig, i, SOAK_PARTS * SOAK_PART));
-        EXPECT_EQ(0, rig_mr(rig, i, 0, p.far->data(),
+        EXPECT_EQ(0, rig.mr(i, p.far->data(),
                             SOAK_PARTS * SOAK_PART,
                             RIG_LOCAL | RIG_READ | RIG_WRITE, &p.far_key));
         p.out->fill(i);
@@ -154,11 +152,8 @@ private:
 
     void receive(unsigned i, unsigned slot)
     {
-        void *buf       = proc[i].in->data() + slot * SOAK_SLOT;
-        uint32_t length = SOAK_SLOT;
-
-        rig_post_recv(rig, proc[i].qp, slot, 1, &buf, &length,
-                      proc[i].in->key);
+        proc[i].qp->recv(slot, {{proc[i].in->data() + slot * SOAK_SLOT,
+                                 SOAK_SLOT}}, proc[i].in->key);
     }
 
     /* A buffer of the process that no request uses */
@@ -190,7 +185,7 @@ private:
         pending[number % 65536] = op;
         io_tx_wqe wqe = request(number, (io_tx_op)op.kind,
                                 proc[op.from].ah[node(op.to)],
-                                rig_qpn(rig, proc[op.to].qp), buf, op.length,
+                                proc[op.to].qp->qp->qpn, buf, op.length,
                                 proc[op.from].out->key);
         if (op.kind == IO_OP_SEND) {
             set_imm(wqe, number);
@@ -200,20 +195,20 @@ private:
                             far_part++ % SOAK_PARTS * SOAK_PART,
                        proc[op.to].far_key);
         }
-        rig_post(rig, proc[op.from].qp, &wqe);
+        proc[op.from].qp->post(wqe);
     }
 
     void reap(unsigned p)
     {
         io_cqe cqe;
 
-        while (rig_poll_send(rig, proc[p].qp, &cqe)) {
+        while (proc[p].qp->poll_send(&cqe)) {
             ASSERT_EQ(0, cqe.status) << "request " << cqe.req_id;
             ASSERT_EQ(1u, pending.count(cqe.req_id)) << "completed twice";
             ASSERT_EQ(p, pending[cqe.req_id].from);
             pending.erase(cqe.req_id);
         }
-        while (rig_poll_recv(rig, proc[p].qp, &cqe)) {
+        while (proc[p].qp->poll_recv(&cqe)) {
             ASSERT_EQ(0, cqe.status);
             ASSERT_EQ(1u, messages.count(cqe.imm)) << "arrived twice";
             Op op          = messages[cqe.imm];

@@ -5,57 +5,13 @@
 
 #include "engine_rig.h"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
-#include <vector>
-
-/* Several processes; by default process i on host i. */
-class Rig {
-public:
-    explicit Rig(std::vector<unsigned> nodes) :
-        rig(rig_open(nodes.size(), nodes.data()))
-    {
-    }
-
-    ~Rig()
-    {
-        rig_close(rig);
-    }
-
-    operator struct rig *()
-    {
-        return rig;
-    }
-
-    int qp(unsigned proc, unsigned flags = 0, unsigned depth = 64,
-           unsigned rnr_retry = 7)
-    {
-        rig_qp_conf conf = {proc, depth, depth, 4 * depth, rnr_retry, flags};
-
-        return rig_qp(rig, &conf);
-    }
-
-    uint16_t ah(unsigned proc, unsigned node, unsigned pd = 0)
-    {
-        uint16_t number = 0xffff;
-
-        EXPECT_EQ(0, rig_ah(rig, proc, pd, node, &number));
-        return number;
-    }
-
-private:
-    struct rig *rig;
-};
-
 /* Registered memory of one process in PD 0, with a pattern. */
 struct Memory {
     Memory(Rig &rig, unsigned proc, size_t size,
            uint32_t access = RIG_LOCAL | RIG_READ) :
         bytes(size)
     {
-        EXPECT_EQ(0, rig_mr(rig, proc, 0, bytes.data(), size, access, &key));
+        EXPECT_EQ(0, rig.mr(proc, bytes.data(), size, access, &key));
     }
 
     void fill(unsigned seed)
@@ -87,7 +43,9 @@ static inline io_tx_wqe request(uint16_t id, io_tx_op op, uint16_t ah,
     wqe.meta.dest_qpn = qpn;
     wqe.meta.qkey     = RIG_QKEY;
     wqe.meta.length   = 1;
-    rig_buf(op == IO_OP_SEND ? &wqe.sgl[0] : &wqe.rdma.local, buf, length, key);
+    (op == IO_OP_SEND ? wqe.sgl[0] : wqe.rdma.local) = {
+            length, key, (uint32_t)(uintptr_t)buf,
+            (uint32_t)((uintptr_t)buf >> 32)};
     return wqe;
 }
 
@@ -122,19 +80,17 @@ struct Pair {
 
     int set(const char *knobs, const char *plan)
     {
-        char err[320] = "";
-
-        EXPECT_EQ(0, rig_knobs(rig, 0, knobs));
-        EXPECT_EQ(0, rig_knobs(rig, 1, knobs));
+        EXPECT_EQ(0, rig.knobs(0, knobs));
+        EXPECT_EQ(0, rig.knobs(1, knobs));
         if (plan != nullptr) {
-            EXPECT_EQ(0, rig_plan(rig, plan, err)) << err;
+            EXPECT_EQ("", rig.set_plan(plan));
         }
         return 0;
     }
 
     io_tx_wqe send_of(uint16_t id, uint32_t length)
     {
-        return request(id, IO_OP_SEND, ah, rig_qpn(rig, rx), src.data(), length,
+        return request(id, IO_OP_SEND, ah, rx->qp->qpn, src.data(), length,
                        src.key);
     }
 
@@ -142,12 +98,12 @@ struct Pair {
      * receiver knows the sender. */
     io_tx_wqe rdma_of(io_tx_op op, uint16_t id, uint32_t length)
     {
-        io_tx_wqe wqe = request(id, op, ah, rig_qpn(rig, rx), src.data(),
-                                length, src.key);
+        io_tx_wqe wqe = request(id, op, ah, rx->qp->qpn, src.data(), length,
+                                src.key);
 
         if (rkey == 0) {
             back = rig.ah(1, 0);
-            EXPECT_EQ(0, rig_mr(rig, 1, 0, dst.data(), 1 << 20,
+            EXPECT_EQ(0, rig.mr(1, dst.data(), 1 << 20,
                                 RIG_LOCAL | (op == IO_OP_READ ? RIG_READ :
                                                                 RIG_WRITE),
                                 &rkey));
@@ -156,37 +112,30 @@ struct Pair {
         return wqe;
     }
 
-    void post(const io_tx_wqe &wqe)
-    {
-        rig_post(rig, tx, &wqe);
-    }
-
     void send(uint16_t id, uint32_t length)
     {
-        post(send_of(id, length));
+        tx->post(send_of(id, length));
     }
 
     void read(uint16_t id, uint32_t length)
     {
-        post(rdma_of(IO_OP_READ, id, length));
+        tx->post(rdma_of(IO_OP_READ, id, length));
     }
 
     void recv(uint16_t id, uint32_t length, size_t offset = 0)
     {
-        void *buf = dst.data() + offset;
-
-        rig_post_recv(rig, rx, id, 1, &buf, &length, dst.key);
+        rx->recv(id, {{dst.data() + offset, length}}, dst.key);
     }
 
     /* Status of the one send completion there must be; -1: there is none. */
     int sent()
     {
-        return rig_poll_send(rig, tx, &cqe) ? cqe.status : -1;
+        return tx->poll_send(&cqe) ? cqe.status : -1;
     }
 
     int received()
     {
-        return rig_poll_recv(rig, rx, &cqe) ? cqe.status : -1;
+        return rx->poll_recv(&cqe) ? cqe.status : -1;
     }
 
     /* How many of this status there are. */
@@ -203,13 +152,13 @@ struct Pair {
     /* Everything that can happen without time passing; then the status. */
     int outcome()
     {
-        rig_settle(rig);
+        rig.settle();
         return sent();
     }
 
     int end(const io_tx_wqe &wqe)
     {
-        post(wqe);
+        tx->post(wqe);
         return outcome();
     }
 
@@ -220,7 +169,7 @@ struct Pair {
 
     Rig      rig;
     int      is_set;
-    int      tx, rx;
+    Qp      *tx, *rx;
     Memory   src, dst;
     uint16_t ah, back = 0;
     uint32_t rkey = 0;

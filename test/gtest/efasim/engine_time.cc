@@ -14,15 +14,15 @@ TEST(engine_rnr, counts_exactly)
         pair.send(1, 10);
         for (unsigned n = 1; n <= tries; ++n) {
             ASSERT_EQ(-1, pair.outcome());
-            ASSERT_EQ(n, rig_counter(pair.rig, 1, "rnr"));
-            rig_advance(pair.rig, 99000);
+            ASSERT_EQ(n, pair.rig.counter(1, "rnr"));
+            pair.rig.now += 99000;
             ASSERT_EQ(-1, pair.outcome());
-            ASSERT_EQ(n, rig_counter(pair.rig, 1, "rnr"));
-            rig_advance(pair.rig, 1000);
+            ASSERT_EQ(n, pair.rig.counter(1, "rnr"));
+            pair.rig.now += 1000;
         }
         EXPECT_EQ(10, pair.outcome());
-        EXPECT_EQ(tries + 1, rig_counter(pair.rig, 1, "rnr"));
-        EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+        EXPECT_EQ(tries + 1, pair.rig.counter(1, "rnr"));
+        EXPECT_FALSE(pair.rig.is_busy(0));
     }
 }
 
@@ -30,7 +30,7 @@ TEST(engine_rnr, counts_exactly)
 TEST(engine_rnr, endless_waits_and_then_delivers)
 {
     Pair pair;
-    int silent = pair.rx;
+    Qp *silent = pair.rx;
 
     for (unsigned i = 0; i < 20; ++i) {
         pair.send(1, 10);
@@ -43,7 +43,7 @@ TEST(engine_rnr, endless_waits_and_then_delivers)
     pair.rx = silent;
     for (unsigned i = 0; i < 2000; ++i) { /* far beyond the time-out */
         ASSERT_EQ(-1, pair.outcome());
-        rig_advance(pair.rig, 10 * MS);
+        pair.rig.now += 10 * MS;
     }
     pair.recv(1, 100);
     EXPECT_EQ(0, pair.outcome());
@@ -57,14 +57,14 @@ TEST(engine_latency, each_way)
     Pair pair("latency-us=1000 rnr-us=100");
     auto until = [&](uint64_t us, auto what) { /* at that time, not before */
         ASSERT_EQ(-1, what());
-        rig_advance(pair.rig, us * 1000 - 1);
+        pair.rig.now += us * 1000 - 1;
         ASSERT_EQ(-1, what());
-        rig_advance(pair.rig, 1);
+        pair.rig.now += 1;
         EXPECT_EQ(0, what());
     };
     auto outcome  = [&] { return pair.outcome(); };
     auto received = [&] {
-        rig_settle(pair.rig);
+        pair.rig.settle();
         return pair.received();
     };
 
@@ -73,13 +73,13 @@ TEST(engine_latency, each_way)
     until(1000, received);
     until(1000, outcome);
     pair.read(2, 10);
-    rig_settle(pair.rig);
-    rig_advance(pair.rig, 1000000);
+    pair.rig.settle();
+    pair.rig.now += 1000000;
     until(1000, outcome);
     pair.send(3, 10);
-    rig_settle(pair.rig);
-    rig_advance(pair.rig, 1000000);
-    rig_settle(pair.rig);
+    pair.rig.settle();
+    pair.rig.now += 1000000;
+    pair.rig.settle();
     pair.recv(1, 100);
     until(2100, received);
     until(1000, outcome);
@@ -93,22 +93,22 @@ TEST(engine_silence, timeout)
 
     pair.recv(1, 100);
     pair.send(1, 10);
-    rig_progress(pair.rig, 0);
-    rig_advance(pair.rig, 999 * MS);
-    rig_progress(pair.rig, 0);
+    pair.rig.progress(0);
+    pair.rig.now += 999 * MS;
+    pair.rig.progress(0);
     EXPECT_EQ(-1, pair.sent());
-    rig_advance(pair.rig, 20 * MS);
-    rig_progress(pair.rig, 0);
+    pair.rig.now += 20 * MS;
+    pair.rig.progress(0);
     EXPECT_EQ(15, pair.sent());
 
-    rig_settle(pair.rig); /* it wakes up: the message was there all the time */
+    pair.rig.settle(); /* it wakes up: the message was there all the time */
     EXPECT_EQ(0, pair.received());
     EXPECT_EQ(-1, pair.sent()); /* completed once */
 
     pair.send(2, 10);
-    rig_progress(pair.rig, 0);
-    rig_advance(pair.rig, 1020 * MS);
-    rig_progress(pair.rig, 0);
+    pair.rig.progress(0);
+    pair.rig.now += 1020 * MS;
+    pair.rig.progress(0);
     EXPECT_EQ(13, pair.sent());
 }
 
@@ -134,19 +134,19 @@ TEST(engine_silence, death)
         for (unsigned i = 0; i < 50; ++i) {
             pair.send(2, 8928);
         }
-        rig_progress(pair.rig, 0);
-        rig_kill(pair.rig, 1);
+        pair.rig.progress(0);
+        pair.rig.proc[1].dead = true;
         for (unsigned i = 0; i < 2; ++i) {
-            rig_advance(pair.rig, 60 * MS);
-            rig_settle(pair.rig);
+            pair.rig.now += 60 * MS;
+            pair.rig.settle();
         }
         EXPECT_EQ(50u, pair.ended(one.status));
-        EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+        EXPECT_FALSE(pair.rig.is_busy(0));
         for (int status : {one.later, 15}) {
             int now = pair.end(pair.send_of(3, 10));
 
             EXPECT_EQ(status == 15 ? -1 : status, now);
-            rig_advance(pair.rig, 1001 * MS);
+            pair.rig.now += 1001 * MS;
             EXPECT_EQ(status == 15 ? 15 : -1, pair.outcome());
             pair.ah = pair.rig.ah(0, 5); /* no device was ever there */
         }
@@ -156,22 +156,21 @@ TEST(engine_silence, death)
 TEST(engine_flush, completes_all_with_1)
 {
     Pair pair;
-    void *buf[2]       = { pair.dst.data(), pair.dst.data() + 100 };
-    uint32_t length[2] = { 100, 100 };
 
     for (unsigned i = 0; i < 15; ++i) { /* no receives: these wait */
         pair.send(i, 10);
         if (i == 9) {
-            rig_settle(pair.rig); /* the others it has not even seen */
+            pair.rig.settle(); /* the others it has not even seen */
         }
     }
-    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.tx, RIG_ERR));
+    ASSERT_EQ(0, pair.tx->modify(SIM_QPS_ERR));
     EXPECT_EQ(15u, pair.ended(1));
-    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    EXPECT_FALSE(pair.rig.is_busy(0));
 
-    rig_post_recv(pair.rig, pair.rx, 77, 2, buf, length, pair.dst.key);
+    pair.rx->recv(77, {{pair.dst.data(), 100}, {pair.dst.data() + 100, 100}},
+                  pair.dst.key);
     pair.recv(78, 100);
-    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.rx, RIG_ERR));
+    ASSERT_EQ(0, pair.rx->modify(SIM_QPS_ERR));
     for (unsigned id : {77, 78}) {
         EXPECT_EQ(1, pair.received());
         EXPECT_EQ(id, pair.cqe.req_id);
@@ -185,10 +184,10 @@ TEST(engine_flush, destroy_with_work_in_flight)
 
     pair.recv(1, 100);
     pair.send(1, 10);
-    rig_progress(pair.rig, 0);
-    rig_qp_destroy(pair.rig, pair.tx);
+    pair.rig.progress(0);
+    sim_qp_destroy(pair.tx->qp);
     EXPECT_EQ(1, pair.sent());
-    rig_settle(pair.rig); /* the answer finds nobody, and that is all */
+    pair.rig.settle(); /* the answer finds nobody, and that is all */
     EXPECT_EQ(0, pair.received());
     EXPECT_EQ(-1, pair.sent());
 }
@@ -198,11 +197,11 @@ TEST(engine_flush, reset_forgets)
     Pair pair;
 
     pair.send(1, 10);
-    rig_settle(pair.rig);
-    ASSERT_EQ(0, rig_qp_modify(pair.rig, pair.tx, RIG_RESET));
-    rig_advance(pair.rig, 100 * MS);
+    pair.rig.settle();
+    ASSERT_EQ(0, pair.tx->modify(SIM_QPS_RESET));
+    pair.rig.now += 100 * MS;
     EXPECT_EQ(-1, pair.outcome());
-    EXPECT_FALSE(rig_is_busy(pair.rig, 0));
+    EXPECT_FALSE(pair.rig.is_busy(0));
 }
 
 /* A packet on its way to a QP that is gone does not reach the next one of the
@@ -210,14 +209,14 @@ TEST(engine_flush, reset_forgets)
 TEST(engine_flush, reused_number)
 {
     Pair pair;
-    uint16_t qpn = rig_qpn(pair.rig, pair.rx);
+    uint16_t qpn = pair.rx->qp->qpn;
 
     pair.recv(1, 100);
     pair.send(1, 100);
-    rig_progress(pair.rig, 0);
-    rig_qp_destroy(pair.rig, pair.rx);
+    pair.rig.progress(0);
+    sim_qp_destroy(pair.rx->qp);
     pair.rx = pair.rig.qp(1);
-    ASSERT_EQ(qpn, rig_qpn(pair.rig, pair.rx));
+    ASSERT_EQ(qpn, pair.rx->qp->qpn);
     pair.recv(2, 100);
     EXPECT_EQ(9, pair.outcome());
     EXPECT_EQ(-1, pair.received());
@@ -242,11 +241,11 @@ Orders orders(const char *knobs)
 
         set_imm(wqe, i);
         pair.recv(i, 16, 16 * i);
-        pair.post(wqe);
+        pair.tx->post(wqe);
     }
-    rig_settle(pair.rig);
-    rig_advance(pair.rig, 100000); /* what was delayed leaves */
-    rig_settle(pair.rig);
+    pair.rig.settle();
+    pair.rig.now += 100000; /* what was delayed leaves */
+    pair.rig.settle();
     while (pair.sent() == 0) {
         result.completed.push_back(pair.cqe.req_id);
     }

@@ -7,8 +7,7 @@ test_gtest_efasim_engine_SOURCES = \
 	test/gtest/efasim/engine_marks.cc \
 	test/gtest/efasim/engine_objects.cc \
 	test/gtest/efasim/engine_plan.cc \
-	test/gtest/efasim/engine_request.cc test/gtest/efasim/engine_rig.c \
-	test/gtest/efasim/engine_rig.h \
+	test/gtest/efasim/engine_request.cc test/gtest/efasim/engine_rig.h \
 	test/gtest/efasim/engine_soak.cc test/gtest/efasim/engine_test.h \
 	test/gtest/efasim/engine_time.cc
 test_gtest_efasim_engine_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
