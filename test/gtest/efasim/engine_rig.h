@@ -8,9 +8,8 @@
 #ifndef TEST_EFASIM_ENGINE_RIG_H
 #define TEST_EFASIM_ENGINE_RIG_H
 
-#include <gtest/gtest.h>
+#include "../c11.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,18 +19,6 @@
 #include <vector>
 
 extern "C" {
-#define _Static_assert static_assert
-#ifndef __clang__ /* g++ has C11's atomics from C++23 on */
-#define _Atomic
-#define atomic_load(_at)          __atomic_load_n(_at, __ATOMIC_SEQ_CST)
-#define atomic_store(_at, _val)   __atomic_store_n(_at, _val, __ATOMIC_SEQ_CST)
-#define atomic_load_explicit      __atomic_load_n
-#define atomic_store_explicit     __atomic_store_n
-#define atomic_fetch_add_explicit __atomic_fetch_add
-#define memory_order_relaxed      __ATOMIC_RELAXED
-#define memory_order_acquire      __ATOMIC_ACQUIRE
-#define memory_order_release      __ATOMIC_RELEASE
-#endif
 #include "efasim/engine/engine.h"
 }
 

@@ -3,7 +3,7 @@
 if HAVE_GTEST
 check_PROGRAMS += test/gtest_efasim_engine
 test_gtest_efasim_engine_SOURCES = \
-	test/gtest/efasim/engine_guest.cc \
+	test/gtest/c11.h test/gtest/efasim/engine_guest.cc \
 	test/gtest/efasim/engine_marks.cc \
 	test/gtest/efasim/engine_objects.cc \
 	test/gtest/efasim/engine_plan.cc \

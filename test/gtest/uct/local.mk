@@ -52,11 +52,9 @@ test_gtest_uct_fault_LDFLAGS = -rdynamic
 test_gtest_uct_fault_LDADD = $(GTEST_LIBS) $(UCT_LIBS) -libverbs -ldl
 
 test_gtest_efa_SOURCES = \
-	test/gtest/uct/test_efa_rcache.cc \
-	test/gtest/uct/rcache_shim.c \
+	test/gtest/c11.h test/gtest/uct/test_efa_rcache.cc \
 	src/uct/ib/efa/efa_rcache.c \
 	test/gtest/uct/test_counters.cc \
-	test/gtest/uct/counters_shim.c \
 	src/ucp_hooks/counters.c \
 	test/gtest/uct/test_efa_speed.cc \
 	src/uct/ib/efa/efa_speed.c \

@@ -1,85 +1,135 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCT's own statistics, in a UCX that has them: found by name, whatever their
  * order; and the level of packets' lines. */
-#include <gtest/gtest.h>
+#include "../c11.h"
 
-#include <cstdint>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
 
 extern "C" {
-void counters_shim_open(unsigned more, int with_node);
-void counters_shim_count(int of_iface, unsigned counter, unsigned n);
-uint64_t counters_shim_value(unsigned index);
-int counters_shim_has(void);
-int counters_shim_level(int most, int *lines);
-
-#include <ucs/config/types.h>
+#include <ucp_hooks/calls.h>
 }
 
-namespace {
+/* A UCX as counters.c sees one. */
+class Counters : public ::testing::Test {
+protected:
+    enum { EP_SIZE = 16, IFACE_SIZE = 1288 };
 
-/* As ucx_ep_counter_t and ucx_iface_counter_t count. */
-enum { EP_AM, EP_PUT, EP_GET, EP_BYTES_SHORT, EP_NO_RES = 6, EP_FENCE = 10 };
-enum { IFACE_RX_AM, IFACE_FLUSH = 2, IFACE_FENCE = 4 };
+    /* UCX's parts are `more` bytes larger than without statistics. */
+    void open(unsigned more, bool with_node)
+    {
+        void *at = with_node ? &node : nullptr;
 
-uint64_t sum()
-{
-    uint64_t all = 0;
-
-    for (unsigned i = 0; i < 8; ++i) {
-        all += counters_shim_value(i);
+        ep_class.size      = EP_SIZE - 8 + more;
+        iface_class.size   = IFACE_SIZE - 8 + more;
+        calls.ep_class     = &ep_class;
+        calls.iface_class  = &iface_class;
+        calls.global_opts  = &opts;
+        calls.log_dispatch = dispatch;
+        host.calls         = &calls;
+        iface.host         = &host;
+        ep.super.iface     = &iface.super;
+        memcpy((char*)&ep + EP_SIZE - 8, &at, sizeof(at));
+        memcpy((char*)&iface + IFACE_SIZE - 8, &at, sizeof(at));
     }
-    return all;
-}
 
-} // namespace
+    void count(ucx_ep_counter_t counter, unsigned n)
+    {
+        ucx_ep_count(&ep.super, counter, n);
+    }
+    void count(ucx_iface_counter_t counter, unsigned n)
+    {
+        ucx_iface_count(&iface.super, counter, n);
+    }
 
-TEST(Counters, count__by_name)
+    uint64_t sum()
+    {
+        return std::accumulate(node.counters, node.counters + 8, uint64_t(0));
+    }
+
+    /* As UCX's handler: what is above its own bound is not even formatted. */
+    static void dispatch(const char*, unsigned, const char*,
+                         ucs_log_level_t level, ucx_log_component_t *component,
+                         const char *format, ...)
+    {
+        char text[64] = "";
+        va_list ap;
+
+        if (((int)level <= most) && ((int)level <= component->level)) {
+            va_start(ap, format);
+            vsnprintf(text, sizeof(text), format, ap);
+            va_end(ap);
+            lines += text[0] != '\0';
+        }
+    }
+
+    /* A ucx_stats_class_t with this order of counters, and a node of it. */
+    const struct {
+        const char *name;
+        unsigned    count, id;
+        const char *names[8];
+    } stats = {"some", 8, 0, {"am", "put", "tag", "flush", "rx_am",
+                              "bytes_short", "no_res", "fence"}};
+    struct {
+        const void *cls;
+        char        rest[UCX_STATS_NODE_COUNTERS - sizeof(void*)];
+        uint64_t    counters[8];
+    } node = {&stats, {}, {}};
+
+    ucs_class_t         ep_class = {}, iface_class = {};
+    ucx_log_component_t opts     = {};
+    ucx_calls_t         calls    = {};
+    ucx_host_t          host     = {};
+    ucx_iface_base_t    iface    = {};
+    ucx_ep_base_t       ep       = {};
+    inline static int   most, lines; /* level that is printed; printed ones */
+};
+
+TEST_F(Counters, count__by_name)
 {
-    counters_shim_open(8, 1);
-    EXPECT_TRUE(counters_shim_has());
-    counters_shim_count(0, EP_AM, 1);
-    counters_shim_count(0, EP_AM, 2);
-    counters_shim_count(0, EP_BYTES_SHORT, 100);
-    counters_shim_count(0, EP_FENCE, 5);
-    counters_shim_count(0, EP_NO_RES, 6);
-    EXPECT_EQ(3u, counters_shim_value(0));
-    EXPECT_EQ(100u, counters_shim_value(5));
-    EXPECT_EQ(6u, counters_shim_value(6));
-    EXPECT_EQ(5u, counters_shim_value(7));
-    counters_shim_count(0, EP_GET, 7); /* a name that this UCX has not */
+    open(8, true);
+    EXPECT_TRUE(ucx_host_has_counters(&host));
+    count(UCX_EP_AM, 1);
+    count(UCX_EP_AM, 2);
+    count(UCX_EP_BYTES_SHORT, 100);
+    count(UCX_EP_FENCE, 5);
+    count(UCX_EP_NO_RES, 6);
+    EXPECT_EQ(3u, node.counters[0]);
+    EXPECT_EQ(100u, node.counters[5]);
+    EXPECT_EQ(6u, node.counters[6]);
+    EXPECT_EQ(5u, node.counters[7]);
+    count(UCX_EP_GET, 7); /* a name that this UCX has not */
     EXPECT_EQ(114u, sum());
-    counters_shim_count(1, IFACE_RX_AM, 1000);
-    counters_shim_count(1, IFACE_FLUSH, 10000);
-    EXPECT_EQ(1000u, counters_shim_value(4));
-    EXPECT_EQ(10000u, counters_shim_value(3));
+    count(UCX_IFACE_RX_AM, 1000);
+    count(UCX_IFACE_FLUSH, 10000);
+    EXPECT_EQ(1000u, node.counters[4]);
+    EXPECT_EQ(10000u, node.counters[3]);
 }
 
-TEST(Counters, count__without_statistics_does_nothing)
+TEST_F(Counters, count__without_statistics_does_nothing)
 {
-    counters_shim_open(8, 0); /* built with them, but they are off */
-    counters_shim_count(0, EP_AM, 1);
-    counters_shim_count(1, IFACE_FENCE, 1);
+    open(8, false); /* built with them, but they are off */
+    count(UCX_EP_AM, 1);
+    count(UCX_IFACE_FENCE, 1);
     EXPECT_EQ(0u, sum());
-    counters_shim_open(0, 1); /* built without: what lies there is not theirs */
-    EXPECT_FALSE(counters_shim_has());
-    counters_shim_count(0, EP_AM, 1);
-    counters_shim_count(1, IFACE_FENCE, 1);
+    open(0, true); /* built without: what lies there is not theirs */
+    EXPECT_FALSE(ucx_host_has_counters(&host));
+    count(UCX_EP_AM, 1);
+    count(UCX_IFACE_FENCE, 1);
     EXPECT_EQ(0u, sum());
 }
 
-TEST(Counters, packet_level__is_what_the_build_prints)
+TEST_F(Counters, packet_level__is_what_the_build_prints)
 {
-    int lines;
-
-    counters_shim_open(0, 0);
-    EXPECT_EQ(UCS_LOG_LEVEL_DEBUG,
-              counters_shim_level(UCS_LOG_LEVEL_DEBUG, &lines));
-    EXPECT_EQ(0, lines);
-    EXPECT_EQ(UCS_LOG_LEVEL_DEBUG,
-              counters_shim_level(UCS_LOG_LEVEL_TRACE_REQ, &lines));
-    EXPECT_EQ(UCS_LOG_LEVEL_TRACE_DATA,
-              counters_shim_level(UCS_LOG_LEVEL_TRACE_DATA, &lines));
-    EXPECT_EQ(UCS_LOG_LEVEL_TRACE_DATA,
-              counters_shim_level(UCS_LOG_LEVEL_TRACE_POLL, &lines));
+    open(0, false);
+    for (int bound : {UCS_LOG_LEVEL_DEBUG, UCS_LOG_LEVEL_TRACE_REQ,
+                      UCS_LOG_LEVEL_TRACE_DATA, UCS_LOG_LEVEL_TRACE_POLL}) {
+        most = bound;
+        EXPECT_EQ(bound < UCS_LOG_LEVEL_TRACE_DATA ? UCS_LOG_LEVEL_DEBUG :
+                                                     UCS_LOG_LEVEL_TRACE_DATA,
+                  ucx_host_packet_level(&host)) << bound;
+    }
     EXPECT_EQ(0, lines) << "the trial itself is printed";
 }

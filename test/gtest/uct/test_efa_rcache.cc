@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registration cache alone, with a registrar that only counts. */
-#include <gtest/gtest.h>
+#include "../c11.h"
 
 #include <cerrno>
 #include <map>
-#include <set>
 #include <unistd.h>
-#include <vector>
 
 extern "C" {
-/* C11 atomics are spelt differently in C++; the test needs size, not layout */
-struct efa_rcache_test;
-efa_rcache_test *rcache_test_new(unsigned max_regions, size_t max_bytes,
-                                 int (*reg)(void *, void *, size_t, int,
-                                            void **),
-                                 void (*dereg)(void *, void *), void *arg);
-void rcache_test_free(efa_rcache_test *test);
-int rcache_test_get(efa_rcache_test *test, uintptr_t address, size_t length,
-                    int strong, void **region_p);
-void rcache_test_put(efa_rcache_test *test, void *region);
-void rcache_test_invalidate(efa_rcache_test *test, void *region, int *gone);
-int rcache_test_give_back(efa_rcache_test *test);
-void rcache_test_unmapped(efa_rcache_test *test, uintptr_t start,
-                          uintptr_t end);
-void rcache_test_unmapped_amid(efa_rcache_test *test, uintptr_t start,
-                               uintptr_t end);
+#include <uct/ib/efa/efa_rcache.h>
 }
 
 class Rcache : public ::testing::Test {
@@ -55,40 +38,47 @@ protected:
     }
     void open(unsigned max_regions = 100, size_t max_bytes = 1ul << 40)
     {
-        cache = rcache_test_new(max_regions, max_bytes, reg, dereg, this);
+        efa_rcache_init(&cache, &ops, this, max_regions, max_bytes);
     }
     void TearDown() override
     {
-        rcache_test_free(cache);
+        efa_rcache_cleanup(&cache);
         EXPECT_TRUE(live.empty());
     }
-    void *get(unsigned page, unsigned count = 1)
+    efa_rcache_region_t *get(unsigned page, unsigned count = 1)
     {
-        void *region = nullptr;
+        efa_rcache_region_t *region = nullptr;
         EXPECT_EQ(0, try_get(page, count, false, &region));
         return region;
     }
-    int try_get(unsigned page, unsigned count, bool strong, void **region)
+    int try_get(unsigned page, unsigned count, bool strong,
+                efa_rcache_region_t **region)
     {
-        return rcache_test_get(cache, base + page * page_size,
-                               count * page_size, strong, region);
+        return get_bytes(page * page_size, count * page_size, strong, region);
+    }
+    int get_bytes(size_t at, size_t length, bool strong,
+                  efa_rcache_region_t **region)
+    {
+        return efa_rcache_get(&cache, (void*)(base + at), length, strong,
+                              region);
     }
     void protect(unsigned page, unsigned count)
     {
         read_only = {base + page * page_size,
                      base + (page + count) * page_size};
     }
-    void put(void *region)
+    void put(efa_rcache_region_t *region)
     {
-        rcache_test_put(cache, region);
+        efa_rcache_put(&cache, region);
     }
     void unmap(unsigned page, unsigned count = 1)
     {
-        rcache_test_unmapped(cache, base + page * page_size,
-                             base + (page + count) * page_size);
+        efa_rcache_unmapped(&cache, base + page * page_size,
+                            base + (page + count) * page_size);
     }
 
-    efa_rcache_test *cache = nullptr;
+    const efa_rcache_ops_t ops = {reg, dereg};
+    efa_rcache_t cache;
     size_t page_size = sysconf(_SC_PAGESIZE);
     uintptr_t base = 0x10000000;
     unsigned regs = 0, refuse = 0;
@@ -101,7 +91,7 @@ protected:
 TEST_F(Rcache, get__the_same_range_registers_once)
 {
     open();
-    void *one = get(0, 4), *two = get(1, 2);
+    auto *one = get(0, 4), *two = get(1, 2);
 
     EXPECT_EQ(one, two);
     EXPECT_EQ(1u, regs);
@@ -115,9 +105,9 @@ TEST_F(Rcache, get__the_same_range_registers_once)
 TEST_F(Rcache, get__unaligned_bytes_take_whole_pages)
 {
     open();
-    void *region;
+    efa_rcache_region_t *region;
 
-    ASSERT_EQ(0, rcache_test_get(cache, base + 100, page_size, 0, &region));
+    ASSERT_EQ(0, get_bytes(100, page_size, false, &region));
     EXPECT_EQ(base, live.begin()->second.first);
     EXPECT_EQ(base + 2 * page_size, live.begin()->second.second);
     put(region);
@@ -126,8 +116,7 @@ TEST_F(Rcache, get__unaligned_bytes_take_whole_pages)
 TEST_F(Rcache, get__overlap_makes_one_region_and_keeps_the_used_one_alive)
 {
     open();
-    void *low = get(0, 2);
-    void *both = get(1, 3);
+    auto *low = get(0, 2), *both = get(1, 3);
 
     EXPECT_NE(low, both);
     EXPECT_EQ(2u, live.size()); /* low is in use */
@@ -178,7 +167,10 @@ TEST_F(Rcache, unmapped__amid_another_note_waits_for_none_and_is_not_lost)
     open();
     put(get(0));
     unmap(50);
-    rcache_test_unmapped_amid(cache, base, base + page_size);
+    /* another thread notes something, or a forked child's did */
+    atomic_flag_test_and_set(&cache.notes_lock);
+    unmap(0);
+    atomic_flag_clear(&cache.notes_lock);
     unmap(51);
     put(get(0));
     put(get(0));
@@ -204,7 +196,7 @@ TEST_F(Rcache, limits__the_oldest_unused_go_first)
 TEST_F(Rcache, limits__bytes_count_too_and_used_regions_stay)
 {
     open(100, 4 * page_size);
-    void *used = get(0, 3);
+    auto *used = get(0, 3);
 
     put(get(10, 3));
     EXPECT_EQ(1u, live.size());
@@ -214,15 +206,23 @@ TEST_F(Rcache, limits__bytes_count_too_and_used_regions_stay)
 TEST_F(Rcache, invalidate__tells_when_the_last_user_is_gone)
 {
     open();
-    int gone_one = 0, gone_two = 0;
-    void *one = get(0), *two = get(0), *three = get(0);
+    struct Gone : efa_rcache_gone_t {
+        unsigned calls = 0;
+        Gone()
+        {
+            func = [](efa_rcache_gone_t *self) {
+                ++static_cast<Gone*>(self)->calls;
+            };
+        }
+    } gone_one, gone_two;
+    auto *one = get(0), *two = get(0), *three = get(0);
 
-    rcache_test_invalidate(cache, one, &gone_one);
-    EXPECT_EQ(0, gone_one);
-    rcache_test_invalidate(cache, two, &gone_two);
+    efa_rcache_invalidate(&cache, one, &gone_one);
+    EXPECT_EQ(0u, gone_one.calls);
+    efa_rcache_invalidate(&cache, two, &gone_two);
     put(three);
-    EXPECT_EQ(1, gone_one);
-    EXPECT_EQ(1, gone_two);
+    EXPECT_EQ(1u, gone_one.calls);
+    EXPECT_EQ(1u, gone_two.calls);
     EXPECT_TRUE(live.empty());
     put(get(0));
     EXPECT_EQ(2u, regs);
@@ -241,13 +241,13 @@ TEST_F(Rcache, refused_union__falls_back_to_the_range_alone)
 TEST_F(Rcache, unused_registrations__are_given_back)
 {
     open();
-    void *used = get(0), *region;
+    efa_rcache_region_t *used = get(0), *region;
     put(get(10));
     refuse = 1;
     EXPECT_EQ(ENOMEM, try_get(50, 1, false, &region));
-    EXPECT_TRUE(rcache_test_give_back(cache));
+    EXPECT_TRUE(efa_rcache_give_back(&cache));
     EXPECT_EQ(1u, live.size());
-    EXPECT_FALSE(rcache_test_give_back(cache));
+    EXPECT_FALSE(efa_rcache_give_back(&cache));
     put(used);
 }
 
@@ -255,7 +255,7 @@ TEST_F(Rcache, weak__is_made_anew_for_who_writes_and_stays_where_it_cannot)
 {
     open();
     protect(0, 4);
-    void *sent = get(0, 4), *received;
+    efa_rcache_region_t *sent = get(0, 4), *received;
 
     EXPECT_EQ(EFAULT, try_get(0, 4, true, &received));
     EXPECT_EQ(sent, get(1)); /* still found */
@@ -280,7 +280,7 @@ TEST_F(Rcache, weak__a_read_only_neighbour_does_not_weaken)
     protect(0, 2);
     put(get(0, 3));
     protect(0, 1);
-    void *region;
+    efa_rcache_region_t *region;
     ASSERT_EQ(0, try_get(2, 2, true, &region));
     put(region);
     EXPECT_EQ(base + 2 * page_size, live.begin()->second.first);
@@ -290,13 +290,12 @@ TEST_F(Rcache, get__a_length_that_wraps_is_no_hit)
 {
     open();
     put(get(0, 2));
-    void *region;
-    EXPECT_EQ(EINVAL, rcache_test_get(cache, base, SIZE_MAX - page_size, 0,
-                                      &region));
-    EXPECT_EQ(EINVAL, rcache_test_get(cache, base, SIZE_MAX - base + page_size,
-                                      0, &region));
-    /* the end is in the page of the begin again */
-    EXPECT_EQ(EINVAL, rcache_test_get(cache, base + 100, SIZE_MAX, 0, &region));
-    EXPECT_EQ(EINVAL, rcache_test_get(cache, base + 100, SIZE_MAX - 98, 0,
-                                      &region));
+    efa_rcache_region_t *region;
+    for (auto [at, length] : {
+             std::pair<size_t, size_t>(0, SIZE_MAX - page_size),
+             {0, SIZE_MAX - base + page_size},
+             {100, SIZE_MAX}, /* the end is in the page of the begin again */
+             {100, SIZE_MAX - 98}}) {
+        EXPECT_EQ(EINVAL, get_bytes(at, length, false, &region)) << length;
+    }
 }
