@@ -87,7 +87,6 @@ release_full() {
         done
     done
     ours "$r" killed_wakeup 60 ucp killed_check both 64 --wakeup
-    ours "$r" gtest_ucp 180 ucp gtest_check srd
     ours "$r" mpi_4 90 mpi mpi_between 4 4194304
     ours "$r" mpi_4_reorder 120 mpi mpi_between 4 4194304 \
         --reorder 0.3 --seed 3

@@ -76,9 +76,6 @@ run_ud() {
         # shellcheck disable=SC2086 # several words
         over_ud "perftest_$test" 120 perftest "$test" $BAD
     done
-    full && over_ud gtest_ucp 180 gtest_check ud
-    # shellcheck disable=SC2086 # several words
-    ci && over_ud gtest_ucp_bad 240 gtest_check ud $BAD
     ci && over_ud bytes_peer 120 bytes_check "" --peer-err
     ci && over_ud bytes_wakeup 120 bytes_check "" --wakeup --dense 1000 \
         --iters 20
@@ -153,12 +150,6 @@ suite_run() {
             check "perftest_${test}_reorder_$seed" 120 perftest "$test" \
                 --reorder 0.3 --seed "$seed"
         done
-    done
-
-    ci && check gtest_ucp 180 gtest_check srd
-    for seed in $(seeds 1 10); do
-        check "gtest_ucp_reorder_$seed" 240 gtest_check srd --reorder 0.3 \
-            --seed "$seed"
     done
 
     ci && check bytes 120 bytes_check ""

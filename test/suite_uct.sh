@@ -42,7 +42,7 @@ uct_ud() {
 }
 
 # All of them. On networks that lose nothing: a loss shrinks the window, and a test
-# posts many at once. Losses are for UctUd.storm*, and gtest_ucp_bad of suite ucp.
+# posts many at once. Losses are for UctUd.storm*, and bytes_bad of suite ucp.
 uct_ud_check() {
     uct_ud '-UctUd*' "$@"
 }

@@ -294,13 +294,8 @@ rails_lost() {
     grep -q '^ok ' "$CHECK_LOG.server" || fail "no ok line of the server"
 }
 
-ORDER_TESTS='Order.*:Flag.*:FirstFlag.*'
+ORDER_TESTS='Order.*:Flag.*:FirstFlag.*:RmaReadOnly.*'
 FLOW_TESTS='FlowControl.*:SevenToOne.*'
-
-gtest_check() {
-    export UCX_TLS=$1
-    gtest_ucp "-$ORDER_TESTS:$FLOW_TESTS:Threshold.*" 1000000 "${@:2}"
-}
 
 # flow_control_check [EFASIM_OPTION...]: receivers that do not consume, by the
 # figures that the interfaces show; and by the device's.
@@ -343,7 +338,7 @@ order_write_check() {
     export UCX_TLS=$TL UCX_RNDV_SCHEME=put_zcopy
     [ -z "${OWN_UCX-}" ] || own=(env -u LD_LIBRARY_PATH)
     in_release 13 "$@" -- "${own[@]}" "$SRDRUN" "$BUILD/test/gtest_ucp" \
-        --gtest_brief=1 --gtest_filter="$ORDER_TESTS:*Rma*" || exit 1
+        --gtest_brief=1 --gtest_filter="$ORDER_TESTS" || exit 1
     tests_ran
     at_least "bytes written" "$(stat_sum "$STAT" rdma_write_bytes)" 100000000
 }

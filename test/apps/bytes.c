@@ -220,7 +220,7 @@ static unsigned sizes_make(bytes_t *bt, size_t *sizes)
     for (s = 65; s <= 9000; s += bt->opts.dense) {
         sizes_add(bt, sorted, &n, s);
     }
-    for (s = 8890; s <= 8936; ++s) {
+    for (s = 8870; s <= 8936; ++s) {
         sizes_add(bt, sorted, &n, s);
     }
     for (s = 128; s <= BYTES_SIZE_MAX; s *= 2) {

@@ -4,79 +4,8 @@
 #include <cstring>
 #include <sys/mman.h>
 
-class Rma : public UcpTest, public testing::WithParamInterface<size_t> {
-protected:
-    /* Open @len bytes of @owner to the endpoint of another. */
-    void map(Entity &owner, ucp_ep_h ep, size_t len)
-    {
-        memory_ = Buffer(len);
-        open(region_, owner, ep, memory_.data(), len);
-    }
-
-    uint64_t remote()
-    {
-        return reinterpret_cast<uint64_t>(memory_.data());
-    }
-
-    void put(ucp_ep_h ep, const void *data, size_t len, size_t at, Op &op)
-    {
-        auto param = op.send_param();
-        op.started(ucp_put_nbx(ep, data, len, remote() + at, region_.rkey,
-                               &param));
-    }
-
-    void get(ucp_ep_h ep, void *data, size_t len, size_t at, Op &op)
-    {
-        auto param = op.send_param();
-        op.started(ucp_get_nbx(ep, data, len, remote() + at, region_.rkey,
-                               &param));
-    }
-
-    Buffer memory_;
-    Region region_;
-};
-
-/* A get brings the bytes that were put and flushed, again and again, and none
- * beside them. */
-TEST_P(Rma, put_flush_get)
-{
-    ucp_ep_h ep = connect(a, b);
-    size_t len  = GetParam();
-
-    map(b, ep, len + 2);
-    for (unsigned i = 0; i < 6; ++i) {
-        Buffer out(len, key(i)), in(len + 2);
-        Op put_op, get_op;
-        put(ep, out.data(), len, 1, put_op);
-        (i % 2) ? flush(ep) : flush(a);
-        EXPECT_EQ(1, put_op.done) << "flush was done before the put";
-        finish(put_op, "put");
-        get(ep, in.data() + 1, len, 1, get_op);
-        finish(get_op, "get");
-        for (uint8_t *bytes : {memory_.data(), in.data()}) {
-            EXPECT_LT(fill_diff(bytes + 1, len, key(i), 0), 0);
-            EXPECT_EQ(0xa5, bytes[0]);
-            EXPECT_EQ(0xa5, bytes[len + 1]);
-        }
-    }
-    close(region_);
-}
-
-/* Sizes around what a packet, a fragment and a protocol switch holds. */
-static const size_t edge_sizes[] = {
-    0,    1,    2,    7,     8,     13,    16,     24,
-    31,   32,   33,   63,    64,    65,    100,    255,
-    256,  1000, 1024, 4085,  4096,  8191,  8192,   8871,
-    8879, 8880, 8888, 8892,  8899,  8900,  8901,   8919,
-    8920, 8927, 8928, 8929,  9000,  17800, 17856,  26701,
-    65535, 65536, 65537, 262145, 1048576, 4194303, 16777216
-};
-
-INSTANTIATE_TEST_SUITE_P(sizes, Rma, testing::ValuesIn(edge_sizes),
-                         testing::PrintToStringParamName());
-
 /* Two parts of memory; of the first one no more than reading is allowed. */
-class RmaReadOnly : public Rma {
+class RmaReadOnly : public UcpTest {
 protected:
     ~RmaReadOnly() override
     {
@@ -135,25 +64,25 @@ protected:
  * written; and UCX keeps that registration for the rest alone, opened later. */
 TEST_F(RmaReadOnly, in_part__is_put_into_elsewhere)
 {
-    Region second;
+    Region whole, second;
 
     ASSERT_EQ(0, mprotect(rest, part, PROT_READ | PROT_WRITE));
     message(true, nullptr);
-    open(region_, b, ep, memory, 2 * part);
-    use(region_, 0, key(1));
+    open(whole, b, ep, memory, 2 * part);
+    use(whole, 0, key(1));
     open(second, b, ep, rest, part);
     use(second, part, key(2));
     close(second);
-    close(region_);
+    close(whole);
 }
 
 /* The same of memory that was read-only when it was registered. Messages are sent
  * of all of it, and received into the rest, by the same handle. */
 TEST_F(RmaReadOnly, until_it_is_written_in_part)
 {
-    Region later;
+    Region whole, later;
 
-    open(region_, b, ep, memory, 2 * part);
+    open(whole, b, ep, memory, 2 * part);
     ASSERT_EQ(0, mprotect(rest, part, PROT_READ | PROT_WRITE));
     open(later, b, ep, memory, 2 * part);
     use(later, 0, key(1));
@@ -161,5 +90,5 @@ TEST_F(RmaReadOnly, until_it_is_written_in_part)
         message(back, later.memh);
     }
     close(later);
-    close(region_);
+    close(whole);
 }
