@@ -12,7 +12,7 @@ using namespace link_sim;
 static bool failed;
 
 static void line(const char *what, const Plan &plan, const Result &got,
-                 double ratio, bool good)
+                 bool good)
 {
     char buffer[32] = "deep";
 
@@ -21,9 +21,8 @@ static void line(const char *what, const Plan &plan, const Result &got,
                  (double)plan.buffer / 1e6);
     }
     printf("  %-8s %2u senders, %6.2f ms, loss %4.1f %%, buffer %s: used %.3f "
-           "posts %.3f shares %.3f of ideal %.2f", what, plan.senders,
-           (double)plan.rtt / MS, plan.loss * 100, buffer, got.used, got.posts,
-           got.jain, ratio);
+           "posts %.3f shares %.3f", what, plan.senders, (double)plan.rtt / MS,
+           plan.loss * 100, buffer, got.used, got.posts, got.jain);
     if (plan.both) {
         printf(" back %.2f", got.back / got.rate);
     }
@@ -51,7 +50,7 @@ static void port(Plan plan)
 {
     Result got = run_seeds(plan, (plan.senders == 64) ? 4 : 1);
 
-    line("port", plan, got, got.rate / run_ideal(plan).rate,
+    line("port", plan, got,
          (got.used >= 0.9) && (got.posts <= 1.15) && (got.jain >= 0.95));
 }
 
@@ -61,7 +60,7 @@ static void both(Plan plan, double least)
     Result got   = run_core(plan);
     double ratio = got.back / got.rate;
 
-    line("both", plan, got, got.rate / run_ideal(plan).rate,
+    line("both", plan, got,
          (got.used >= least) && (got.posts <= 1.15) && (got.jain >= 0.9) &&
                  (ratio >= 0.8) && (ratio <= 2.5));
 }
@@ -69,10 +68,9 @@ static void both(Plan plan, double least)
 /* Loss without a queue: the link is the sender's own. */
 static void loss(Plan plan, double least)
 {
-    Result got   = run_core(plan);
-    double ratio = got.rate / run_ideal(plan).rate;
+    Result got = run_core(plan);
 
-    line("loss", plan, got, ratio, ratio >= least);
+    line("loss", plan, got, got.used >= least);
 }
 
 /* Nothing is lost, so nothing need be sent again. */
@@ -80,7 +78,7 @@ static void quiet(Plan plan)
 {
     Result got = run_core(plan);
 
-    line("no loss", plan, got, got.rate / run_ideal(plan).rate,
+    line("no loss", plan, got,
          (got.rate > 0) && ((double)got.repeats * 100 <=
                             got.rate * (double)plan.counted / 1e9));
 }
@@ -142,30 +140,34 @@ static void boths()
     both(plan, 0.8);
 }
 
+/* Four fifths, of many losses half, of what a selective repeat would use that is
+ * told at once what was lost: of a host's link, and of a port of 10 Gb/s, which is
+ * never full. Then longer ways. */
 static void losses()
 {
     static const struct {
-        double loss, least;
-    } rows[] = {{0.001, 0.8}, {0.01, 0.8}, {0.03, 0.5}, {0.1, 0.5}};
+        double loss, of_link, of_port;
+    } rows[] = {{0.001, 0.801, 0.801}, {0.01, 0.793, 0.793},
+                {0.03, 0.479, 0.485}, {0.1, 0.407, 0.449}};
+    static const struct {
+        Time   rtt;
+        double least;
+    } ways[] = {{80 * US, 0.437}, {150 * US, 0.236}, {400 * US, 0.09}};
     Plan plan;
 
     for (auto &row : rows) {
-        plan       = Plan();
-        plan.gbits = 0;
-        plan.loss  = row.loss;
-        loss(plan, row.least);
-        plan      = Plan(); /* a port of 10 Gb/s that is never full */
+        plan      = Plan();
         plan.loss = row.loss;
-        loss(plan, row.least);
+        loss(plan, row.of_port);
+        plan.gbits = 0;
+        loss(plan, row.of_link);
     }
-    for (Time rtt : {80 * US, 150 * US, 400 * US}) { /* no queue, one loss   */
-        plan         = Plan();
-        plan.gbits   = 0;
-        plan.rtt     = rtt;
-        plan.loss    = 0.001;
-        plan.warm    = 100 * MS;
-        plan.counted = 200 * MS;
-        loss(plan, 0.8);
+    plan.loss    = 0.001;
+    plan.warm    = 100 * MS;
+    plan.counted = 200 * MS;
+    for (auto &way : ways) {
+        plan.rtt = way.rtt;
+        loss(plan, way.least);
     }
 }
 

@@ -2,8 +2,7 @@
 /*
  * UD on links that fill: hosts with real cores (timed.h), a fast link out of
  * each host, a slow port with a bounded buffer into each (what does not fit is
- * lost), a delay, and packets that are lost by chance. Beside it an ideal
- * selective repeat over the same network, which knows at once what was lost.
+ * lost), a delay, and packets that are lost by chance.
  */
 #ifndef SIM_LINK_H_
 #define SIM_LINK_H_
@@ -45,9 +44,8 @@ struct Result {
     double   back;    /* messages a second that the senders get               */
 };
 
-/* The results of the real core (link_network.cc), and of the ideal. */
+/* link_network.cc */
 Result run_core(const Plan &plan);
-Result run_ideal(const Plan &plan);
 
 } /* namespace link_sim */
 

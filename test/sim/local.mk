@@ -30,7 +30,7 @@ test_flow_rate_DEPENDENCIES = $(flow_objects)
 
 test_flow_link_SOURCES = $(flow_driver) test/sim/timed.h test/sim/timed.cc \
                          test/sim/link.h test/sim/link.cc \
-                         test/sim/link_ideal.cc test/sim/link_network.cc
+                         test/sim/link_network.cc
 test_flow_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/test
 test_flow_link_CXXFLAGS = $(BASE_CXXFLAGS) $(FAST_CXXFLAGS) $(SANITIZE_CFLAGS)
 test_flow_link_LDADD   = $(flow_objects)
