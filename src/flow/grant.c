@@ -26,10 +26,13 @@
  * needs an epoch.
  *   - rx->limit was advertised and is accepted. flow_rx_use is the part of it
  *     that the sender should use: less, from a recall until grants pass it.
- *   - A sender obeys a recall to N only while it has sent less than N. N is the
- *     next number here plus one, and more is granted only after a packet came;
- *     so a recall that comes late finds N sent, and changes nothing. Hence no
- *     limit is marked as a recall once more was granted (rx->used).
+ *   - A sender obeys a recall to N only while it has sent less than N. More is
+ *     granted only after all packets before N came; so a recall that comes late
+ *     finds N sent, and changes nothing. Hence no limit is marked as a recall
+ *     once more was granted (rx->used).
+ *   - A silent flow keeps its share of the buffers, and one credit at least:
+ *     a message of some packets after a silence, as after a computation, need
+ *     not wait for a limit, and if all wake at once there is room for them.
  *   - A limit from before the recall that arrives after it makes the sender
  *     better off than we think: its packets say so, and it is counted again.
  *     The other error, to think that a sender may send that may not, would be a
@@ -121,6 +124,16 @@ static int flow_grant_least(const flow_core_t *core, int64_t capacity)
     least = (least > FLOW_WAKE_WINDOW) ? FLOW_WAKE_WINDOW : least;
     least = (least > core->params.grant) ? core->params.grant : least;
     return (least < 1) ? 1 : (int)least;
+}
+
+int flow_grant_idle_window(const flow_core_t *core)
+{
+    int64_t share = flow_grant_usable(core) /
+                    (core->granted ? core->granted : 1);
+
+    share = (share > FLOW_CALM_WINDOW) ? FLOW_CALM_WINDOW : share;
+    share = (share > core->params.grant) ? core->params.grant : share;
+    return (share < FLOW_IDLE_WINDOW) ? FLOW_IDLE_WINDOW : (int)share;
 }
 
 /* More buffers would help. */
@@ -357,6 +370,13 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_grant_limit_send(core, rx);
 }
 
+/* Was nothing granted since a recall, and is something left of what it left? */
+static int flow_grant_is_recalled(const flow_rx_t *rx)
+{
+    return (rx->flags & FLOW_RXF_RECALLED) && !rx->used &&
+           (flow_grant_credits_left(rx) != 0);
+}
+
 /* Bring the flow to the window that it may have, or as near to it as there is
  * room. Credits given in turns are not given in parts, unless nothing is out.
  * Nonzero: it got some, and the limit is on its way or need not be yet. */
@@ -376,7 +396,7 @@ static int flow_grant_window_raise(flow_core_t *core, flow_rx_t *rx)
         more = ((window <= flow_grant_least(core, capacity)) &&
                 (core->owed + core->lent != 0)) ? 0 : (int)room;
     }
-    if ((more <= 0) ||
+    if ((more <= 0) || flow_grant_is_recalled(rx) ||
         !flow_lap_may_raise(core, rx, flow_rx_use(rx) + (flow_psn_t)more)) {
         return 0;
     }
@@ -494,7 +514,9 @@ static void flow_grant_flow_used_any(flow_core_t *core, flow_rx_t *rx)
     if (!flow_grant_window_raise(core, rx)) {
         flow_grant_limit_send(core, rx);
     }
-    rx->used = 1;
+    if (!flow_grant_is_recalled(rx)) {
+        rx->used = 1;
+    }
     if (flow_grant_credits_left(rx) == 0) {
         flow_grant_starved_add(core, rx);
     }
@@ -582,13 +604,13 @@ void flow_grant_limit_asked(flow_core_t *core, flow_rx_t *rx, flow_psn_t limit)
 void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
 {
     flow_psn_t psn = flow_rx_psn(rx);
-    int rest;
+    int keep;
 
     flow_grant_owed_sync(core, rx);
     flow_grant_flow_calm(core, rx);
-    rest = flow_grant_credits_left(rx);
-    if (rest > FLOW_IDLE_WINDOW) {
-        flow_rx_advertised_set(rx, psn + FLOW_IDLE_WINDOW);
+    keep = flow_grant_idle_window(core);
+    if (flow_grant_credits_left(rx) > keep) {
+        flow_rx_advertised_set(rx, psn + (flow_psn_t)keep);
         rx->flags     |= FLOW_RXF_RECALLED;
         rx->used       = 0;
         ++core->counters.recalls;

@@ -36,8 +36,10 @@ int  flow_grant_is_tight(const flow_core_t *core);
 void flow_grant_owed_sync(flow_core_t *core, flow_rx_t *rx);
 /* The flow's credits are counted no more. Choose look_low afterwards. */
 void flow_grant_flow_calm(flow_core_t *core, flow_rx_t *rx);
-/* It fell silent: recall its credits but FLOW_IDLE_WINDOW. Not where it waits
- * for credits, or for its last packets. */
+/* Credits that a flow keeps which fell silent. */
+int  flow_grant_idle_window(const flow_core_t *core);
+/* It fell silent: recall its other credits. Not where it waits for credits, or
+ * for its last packets. */
 void flow_grant_recall(flow_core_t *core, flow_rx_t *rx);
 
 #ifdef __cplusplus

@@ -8,10 +8,10 @@
  * hears of it; so is one that came there, where active flows get less than calm
  * ones and nothing waits. If it did not move at all and holds more credits than
  * a calm one may, they are recalled. A calm flow that did not move for some
- * rounds keeps FLOW_IDLE_WINDOW credits, and the others are recalled; but only
- * once for FLOW_RECALL_EVERY packets of it, since a recall and its consequences
- * cost a few packets: else a sender of one packet each 10 ms would cause as
- * many control packets.
+ * rounds keeps its share of the buffers, and the other credits are recalled;
+ * but only once for FLOW_RECALL_EVERY packets of it, since a recall and its
+ * consequences cost a few packets: else a sender of one packet each 10 ms would
+ * cause as many control packets.
  *
  * Nothing can be said of a flow whose packets may lie in the receive queue.
  * Hence no round begins while the caller says at each tick that it has not come
@@ -77,7 +77,7 @@ static void flow_hand_visit_calm(flow_core_t *core, flow_rx_t *rx,
     if (rx->flags & FLOW_RXF_MOVED) {
         rx->flags &= ~(unsigned)FLOW_RXF_MOVED;
     } else if (flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx)) <=
-               FLOW_IDLE_WINDOW) {
+               flow_grant_idle_window(core)) {
         rx->used = 0; /* as after a recall */
     } else if (rx->flags & FLOW_RXF_EARNED) {
         rx->flags &= ~(unsigned)FLOW_RXF_EARNED;

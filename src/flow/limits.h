@@ -10,7 +10,7 @@ enum flow_limits {
     FLOW_WINDOW_MAX       = 64, /* packets between consumed and limit         */
     FLOW_MAP_BITS         = 64, /* numbers that a map or a ring tells apart   */
     FLOW_INIT_WINDOW_MAX  = 16, /* packets before the receiver's first answer */
-    FLOW_IDLE_WINDOW      = 1,  /* credits of a flow that fell silent         */
+    FLOW_IDLE_WINDOW      = 1,  /* credits of a silent flow, at least         */
     FLOW_WAKE_WINDOW      = 8,  /* given at a time where there is too little  */
     FLOW_CALM_WINDOW      = 7 * FLOW_WINDOW_MAX / 16, /* credits that a calm
                                    flow holds at most; fewer where that is more
