@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Before headers of ours that have C11's atomics: g++ knows those from C++23 on,
- * clang always. What is included here comes before them. */
+ * clang always. The headers included here come before them. */
 #ifndef TEST_GTEST_C11_H
 #define TEST_GTEST_C11_H
 
