@@ -9,7 +9,7 @@
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.
 # Studies: ratios host sizes instructions floors instructions_direct
-# floors_direct intree network intree_floors cpu shapes kernels. Files go to
+# floors_direct intree network collectives intree_floors cpu shapes kernels. Files go to
 # BUILD_DIR/bench/results.
 set -u
 program=run.sh

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import collectives
 import columns
 import cpu
 import report
@@ -88,6 +89,7 @@ class Run:
             self.study("floors_direct", studies.floors_direct)
         self.study("intree", studies.intree)
         self.study("network", studies.network)
+        self.study("collectives", collectives.study)
         self.study("intree_floors", studies.intree_floors)
         self.study("cpu", cpu.study)
         self.study("shapes", cpu.shapes)

@@ -53,8 +53,9 @@ def put(page, lines):
 
 def case_name(case):
     kind, size, *more = case.split(":")
-    if kind == "lat":
-        return f"{size_name(int(size))}, us"
+    if not more:
+        name = size_name(int(size))
+        return f"{name}, us" if kind == "lat" else f"{kind} {name}, us"
     return f"{size_name(int(size))}, {more[0]} in flight, MB/s"
 
 
@@ -175,6 +176,7 @@ PARTS = {
     "intree": (study_text, "Beside UCX's own srd: one libucp (of PyPI's nixl), "
                "one libefa (of Debian sid)"),
     "network": (study_text, "One message alone on a network of 8 us and 100 Gb/s"),
+    "collectives": (study_text, "MPI on that network: eight ranks, four hosts"),
     "intree_floors": (intree_floors_text,),
     "cpu": (cpu_text,),
     "kernels": (kernels_text,),

@@ -23,6 +23,7 @@ RIVAL_SIZES = [8, 4096, 65536, 1 << 20]
 # A network's times are longer by that factor, so that what a slow core does is little
 # beside them.
 DILATION = 100
+NETWORK = ["--latency-us", str(8 * DILATION), "--rate-mbps", str(100000 // DILATION)]
 # Operation, bytes, outstanding, endpoints (ascending), their order (bench/twins.c).
 SHAPES = ["tag:8:1:1", "tag:8:16:1", "tag:8:32:1", "tag:8:64:1", "am:8:100:1",
           "get:8:16:1", "get:4096:16:1", "put:8:16:1", "tag:8:32:64:random",
@@ -105,8 +106,7 @@ def network(bench):
     """One message alone, 8 us each way and 100 Gb/s."""
     there = [*some(columns.rivals(bench), "intree", "srd"), copy.copy(columns.OFI)]
     for column in there:
-        column.options = ["--device", "efa2", "--latency-us", str(8 * DILATION),
-                          "--rate-mbps", str(100000 // DILATION)]
+        column.options = ["--device", "efa2", *NETWORK]
     found, failures = in_turn(bench, there, [
         f"lat:{1 << bits}" for bits in (3, 13, 14, 15, 16, 17, 18, 20, 22)], 5, 5)
     for cases in found.values():

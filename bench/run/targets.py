@@ -5,6 +5,7 @@ rounds."""
 import math
 import statistics
 
+import collectives
 import cpu
 from studies import LATENCY, RATE, READ, SHAPES
 
@@ -21,9 +22,10 @@ COUNTS = [("empty progress", 36, 20, ""), ("post am_short_iov 8 B", 80, 110, "bo
           ("post a piece of a list, put", None, 150, ""),
           ("receive, 16 reversed", 100, 100, "both"),
           ("completion, 16 in a poll", 30, 30, "direct"), (LIMIT, 450, 450, "both")]
-# Shapes of traffic in which it is UCX's own srd that is ahead (32:1000 with --quick).
-BEHIND = ["tag:8:256:300:turn", "am:8:1:1000:random",
-          "tag:8:32:1000:random", "tag:8:256:1000:zipf", "tag:8:256:1000:turn"]
+OURS = {"srd": "srd", "direct": "srd direct"}
+RIVALS = {"intree": "UCX's own", "ofi": "libfabric's efa"}
+# Shapes of traffic in which it is UCX's own srd that is ahead.
+BEHIND = ["am:8:1:1000:random"]
 # Goals that are not reached, with the reasons in docs/BENCH.md. Any other that is
 # missed has been lost: bench/run.sh fails.
 MISSED = {"instructions: an endpoint, created",
@@ -33,6 +35,8 @@ MISSED = {"instructions: an endpoint, created",
           "message rate 8 B, srd to libfabric's efa",
           "message rate 8 B, srd direct to UCX's own",
           "CPU of am:8:1:1000:random, srd direct to UCX's own",
+          *[f"MPI's collectives, {label} to {rival}" for label in OURS.values()
+            for rival in RIVALS.values()],
           *[f"{words}, srd to UCX's own" for case in BEHIND for words in (
               f"CPU of {case}", f"UCP {case}, instructions of UCX and libefa")],
           *[f"instructions: {row}" for row, *_, which in COUNTS if which == "both"],
@@ -42,7 +46,6 @@ DEARER = 1.05 # of what UCX's own srd needs in the same run
 # Goals are asked of these columns. Where one fails, its goals may be lost.
 ASKED = {"srd", "direct", "verbs", "intree", "host_srd", "host_sm"}
 BUSY = 0.85 # of a core: with less of it a figure says little
-OURS = {"srd": "srd", "direct": "srd direct"}
 
 
 def rounds_of(found, study, name, case):
@@ -151,22 +154,25 @@ def floor_verdicts(floors, name, label, lines):
 
 def cpu_verdicts(found, name, label, lines):
     """The worst of all sizes, for each operation and window; and each shape."""
-    def worst(words, study, cases, where=""):
+    def worst(words, study, cases, where="", rival="intree"):
         value, case = max(
             ((value, case) for case in cases for value, _ in
-             [ratio(found, study, name, "intree", case, 0)]
+             [ratio(found, study, name, rival, case, 0)]
              if value is not None), default=(None, "::"))
-        add(lines, f"CPU of {words}, {label} to UCX's own", value, DEARER,
+        add(lines, f"{words}, {label} to {RIVALS[rival]}", value, DEARER,
             intree=median(found, study, "intree", case, 0),
-            where=where.format(case.split(":")[1]))
+            where=where.format(*case.split(":")))
 
     for operation in cpu.OPERATIONS:
         for window, words in cpu.WINDOWS.items():
-            worst(f"{operation}, {words}", "cpu",
+            worst(f"CPU of {operation}, {words}", "cpu",
                   [f"{operation}:{size}:{window}" for size in cpu.SIZES],
-                  ": at worst, {} B")
+                  ": at worst, {1} B")
     for case in SHAPES:
-        worst(case, "shapes", [case])
+        worst(f"CPU of {case}", "shapes", [case])
+    for rival in RIVALS:
+        worst("MPI's collectives", "collectives", collectives.CASES,
+              ": at worst, {0} of {1} B", rival)
 
 
 def rows_of(found, name):
