@@ -151,6 +151,21 @@ static int flow_grant_credits_left(const flow_rx_t *rx)
     return flow_psn_diff(flow_rx_use(rx), flow_rx_psn(rx));
 }
 
+/* Was nothing granted since a recall, and is something left of what it left? */
+static int flow_grant_is_recalled(const flow_rx_t *rx)
+{
+    return (rx->flags & FLOW_RXF_RECALLED) && !rx->used &&
+           (flow_grant_credits_left(rx) != 0);
+}
+
+/* No limit is a recall from now on, unless the last one may still be obeyed. */
+static void flow_grant_used(flow_rx_t *rx)
+{
+    if (!flow_grant_is_recalled(rx)) {
+        rx->used = 1;
+    }
+}
+
 /* The window of an active flow; 0: nothing for now. */
 static int flow_grant_window_active(flow_core_t *core, const flow_rx_t *rx,
                                     int64_t capacity)
@@ -259,7 +274,7 @@ void flow_grant_flow_calm(flow_core_t *core, flow_rx_t *rx)
         --core->active;
         rx->flags &= ~(unsigned)FLOW_RXF_ACTIVE;
         rx->flags |= FLOW_RXF_MOVED;
-        rx->used   = 1;
+        flow_grant_used(rx);
         rx->counted_low = (uint8_t)flow_rx_psn(rx);
     }
 }
@@ -368,13 +383,6 @@ static void flow_grant_credits_add(flow_core_t *core, flow_rx_t *rx, int more)
     flow_trace(core, FLOW_TRACE_GRANT, rx->ep, use, rx->flags);
     flow_grant_limit_to_pair(core, rx);
     flow_grant_limit_send(core, rx);
-}
-
-/* Was nothing granted since a recall, and is something left of what it left? */
-static int flow_grant_is_recalled(const flow_rx_t *rx)
-{
-    return (rx->flags & FLOW_RXF_RECALLED) && !rx->used &&
-           (flow_grant_credits_left(rx) != 0);
 }
 
 /* Bring the flow to the window that it may have, or as near to it as there is
@@ -514,9 +522,7 @@ static void flow_grant_flow_used_any(flow_core_t *core, flow_rx_t *rx)
     if (!flow_grant_window_raise(core, rx)) {
         flow_grant_limit_send(core, rx);
     }
-    if (!flow_grant_is_recalled(rx)) {
-        rx->used = 1;
-    }
+    flow_grant_used(rx);
     if (flow_grant_credits_left(rx) == 0) {
         flow_grant_starved_add(core, rx);
     }
