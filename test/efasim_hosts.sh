@@ -180,13 +180,15 @@ planted_inside() {
     planted_while_removed "$name" "$at"
 }
 
-# listed FOLDER: a list of access lets user 4243 write there.
+# listed FOLDER [KIND]: a list of access lets user 4243 write there; of KIND default: to what is
+# made there.
 listed() {
     python3 -I -c 'import os, struct, sys
 entries = (1, 7, ~0), (2, 7, 4243), (4, 5, ~0), (16, 7, ~0), (32, 5, ~0)
 value = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, right, number & 0xffffffff) for tag, right, number in entries)
-os.setxattr(sys.argv[1], "system.posix_acl_access", value, follow_symlinks=False)' "$1"
+os.setxattr(sys.argv[1], "system.posix_acl_" + sys.argv[2], value,
+            follow_symlinks=False)' "$1" "${2-access}"
 }
 
 # planted_output KIND: what has the name of an output, in a folder where others may
@@ -241,64 +243,6 @@ planted_amid() {
     done
 }
 
-# Another user has made the folder of what is kept, in a place for all, for a group, or
-# of his: nothing of it is taken, nor where a link of his leads.
-planted_cache() {
-    local kind out source lists=()
-    source=$(cd "$TEST_DIR/.." && pwd -P)/contrib/ci/ucx_source.sh
-    user_home
-    for kind in his led mine; do
-        mkdir -m 777 "$USER_HOME/$kind"
-        mkdir -p "$USER_HOME/$kind.is/source/ucx-0.0.1" || fail "mkdir: status $?"
-        : >"$USER_HOME/$kind.is/source/ucx-0.0.1/configure.ac"
-    done
-    mv "$USER_HOME/his.is" "$USER_HOME/his/ucx-efa-srd"
-    mv "$USER_HOME/mine.is" "$USER_HOME/mine/ucx-efa-srd"
-    chown -R 4242 "$USER_HOME/his/ucx-efa-srd"
-    "${AS_USER[@]}" ln -s "$USER_HOME/led.is" "$USER_HOME/led/ucx-efa-srd"
-    cp -a "$USER_HOME/his" "$USER_HOME/group"
-    chown 0:4242 "$USER_HOME/group" && chmod 775 "$USER_HOME/group"
-    cp -a "$USER_HOME/his" "$USER_HOME/home"
-    chown 4242 "$USER_HOME/home" && chmod 755 "$USER_HOME/home"
-    # of this user's alone, where another may put his own in its place
-    cp -a "$USER_HOME/mine" "$USER_HOME/loose" && chmod 1777 "$USER_HOME/mine"
-    cp -a "$USER_HOME/mine" "$USER_HOME/lent" && chown 4242 "$USER_HOME/lent"
-    mkdir -m 777 "$USER_HOME/deep" && mkdir -m 755 "$USER_HOME/deep/own" &&
-        cp -a "$USER_HOME/loose/ucx-efa-srd" "$USER_HOME/deep/own/" &&
-        cp -a "$USER_HOME/deep" "$USER_HOME/team" && chown 0:4242 "$USER_HOME/team" &&
-        chmod 2775 "$USER_HOME/team" || fail "mkdir: status $?"
-    mkdir -p "$USER_HOME/list/own" && cp -a "$USER_HOME/deep/own" "$USER_HOME/listed" &&
-        cp -a "$USER_HOME/deep/own/ucx-efa-srd" "$USER_HOME/list/own/" || fail "mkdir: status $?"
-    ! listed "$USER_HOME/listed" || ! listed "$USER_HOME/list" || lists=(listed list/own)
-    for kind in his led group home loose lent deep/own team/own "${lists[@]}"; do
-        out=$(XDG_CACHE_HOME=$USER_HOME/$kind "$source" 0.0.1 2>&1) &&
-            fail "$kind: $out is believed"
-        grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
-            fail "$kind: $out"
-    done
-    ! unshare -U true 2>/dev/null || # where his number is root's
-        ! XDG_CACHE_HOME=$USER_HOME/home unshare -U "$source" 0.0.1 || fail "home: unshare -U"
-    out=$(XDG_CACHE_HOME=$USER_HOME/his "${source%/*/*/*}/bench/kv.py" "$BUILD" 2>&1)
-    grep -F "$USER_HOME/his/ucx-efa-srd is not this" <<<"$out" || fail "kv.py: $out"
-    XDG_CACHE_HOME=$USER_HOME/mine "$source" 0.0.1 || fail "mine: status $?"
-    SUDO_UID=4242 XDG_CACHE_HOME=$USER_HOME/home "$source" 0.0.1 || fail "sudo: status $?"
-    ! SUDO_UID=4242 SUDO_GID=4242 XDG_CACHE_HOME=$USER_HOME/group "$source" 0.0.1 ||
-        fail "group: his group made it"
-    # shellcheck source=contrib/ci/cache.sh
-    (XDG_CACHE_HOME=$USER_HOME/mine/new && . "${source%/*}/cache.sh")
-    [ -O "$USER_HOME/mine/new" ] || fail "another may still make mine/new"
-    ! "${AS_USER[@]}" ls "$USER_HOME/mine/new/ucx-efa-srd" 2>/dev/null ||
-        fail "another user may hold its locks"
-    : >"$USER_HOME/mine/ucx-efa-srd/lock"
-    ! "${AS_USER[@]}" flock -n "$USER_HOME/mine/ucx-efa-srd/lock" true 2>/dev/null ||
-        fail "another user may hold the locks of one that was there"
-    for kind in cache common; do
-        # shellcheck disable=SC1090
-        out=$(umask 000 && . "${source%/*}/$kind.sh" && umask)
-        [ "$out" = 0022 ] || fail "$kind: under umask 000 others may write to what is made"
-    done
-}
-
 # A program that outlives its run neither reads nor follows what another user then puts in the
 # place of the fabric: it began before, or begins afterwards.
 planted_later() {
@@ -324,24 +268,6 @@ planted_later() {
     rm -rf "$folder"
     ! grep -E '666|received .* bytes' "$out" || fail "his counters are believed"
     [ "$(<"$USER_HOME/kept")" = precious ] || fail "his link was followed"
-}
-
-# In a folder with another user's Python modules portable.sh runs none of
-# them, nor does a suite; of all scripts none calls Python so that it would.
-planted_python() {
-    need python3
-    local his=$CHECK_LOG.his top=${TEST_DIR%/*} name status=0
-    rm -rf "$his"* && mkdir -p "$his" "$his.cache" && cd "$his" || fail "mkdir: status $?"
-    for name in venv pip; do
-        echo "open('$his.ran', 'w')" >$name.py
-    done
-    env -u SRD_ZIG PIP_NO_INDEX=1 "XDG_CACHE_HOME=$his.cache" \
-        "$top/contrib/package/portable.sh" --dir "$his.out" || status=$?
-    [ $status = 77 ] || fail "portable.sh: status $status"
-    [ ! -e "$his.ran" ] || fail "his module ran"
-    ! grep -rnE 'python3?[",]* "?-[cm]' "$top/bench" "$top"/contrib/*/*.sh || fail "without -I"
-    [ "$("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" quick "$his.log" pwd)" = "$top" ] ||
-        fail "a suite runs in his folder"
 }
 
 # Outputs in folders of another user and of all; files of the user's own are
@@ -374,6 +300,29 @@ planted_outputs() {
         grep -q ^node= "$own" && grep -q node=0 "$own.2" || fail "$own: nothing is there"
         "$EFASIM" run --fabric "t$$" --stat="$own" -- true || fail "again: status $?"
     done
+    outputs_closed none
+    ! listed "$USER_HOME/mine" default || outputs_closed list
+}
+
+# outputs_closed NAME: what is written to, under any umask or list of access, is no other
+# user's to write to, and root's efapci serves nobody else.
+outputs_closed() {
+    local at=$USER_HOME/mine/$1 open
+    mkdir -p "$at" || fail "mkdir: status $?"
+    (umask 000 && cd "$at" || exit
+        "$EFASIM" run --stat=stat --trace trace -- "$BUILD/bin/srd_info" --counters=0 --json=json
+        "$BUILD/bin/srd_info" --top --once --json=top
+        python3 -B "$TEST_DIR/../contrib/examples/efa_top_prom.py" top prom ||
+            fail "$1: efa_top_prom.py does not believe it"
+        "$BUILD/bin/efapci" efa1:socket &
+        wait_until $! [ -S socket ]
+        [ -z "$(find socket -perm /077)" ] || fail "$1: others may connect: $(stat -c %A socket)"
+        kill $!) || exit
+    for open in stat trace json top prom; do
+        [ -e "$at/$open" ] || fail "$1: no $open"
+    done
+    open=$(find "$at" -type f -perm /022)
+    [ -z "$open" ] || fail "$1: others may write to $open"
 }
 
 # unseen FILE COMMAND...: by no program that COMMAND starts is FILE written to, which is

@@ -10,6 +10,8 @@
 . "$TEST_DIR/efasim_hosts.sh"
 # shellcheck source=test/efasim_fuse.sh
 . "$TEST_DIR/efasim_fuse.sh"
+# shellcheck source=test/efasim_scripts.sh
+. "$TEST_DIR/efasim_scripts.sh"
 # shellcheck source=test/efasim_limits.sh
 . "$TEST_DIR/efasim_limits.sh"
 set -u

@@ -28,14 +28,15 @@ static int server_path_clear(const struct pci_server *server)
            unlinkat(server->folder, server->name, 0) : -1;
 }
 
-/* Not for all users, under any umask: one machine at a time is served. */
+/* For this user alone, under any umask or list of access: one machine at a time
+ * is served. */
 static int server_listen(const struct pci_server *server,
                          const struct sockaddr_un *addr)
 {
     mode_t mask = umask(0);
     int ret;
 
-    umask(mask | S_IWOTH);
+    umask(mask | S_IXUSR | S_IRWXG | S_IRWXO);
     ret = bind(server->listen_fd, (const struct sockaddr*)addr, sizeof(*addr));
     umask(mask);
     return (ret != 0) ? ret : listen(server->listen_fd, 1);

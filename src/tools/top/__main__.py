@@ -45,13 +45,13 @@ def written(fd, page, path):
 
 
 def create(folder, name):
-    """A file of our own, whatever stood there: in a folder of several users that may be
-    another's link."""
+    """A file of our own, which others only read, whatever stood there: in a folder of several
+    users that may be another's link."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         pass
-    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=folder)
 
 
 def is_file(folder, name):
