@@ -9,6 +9,7 @@ another Debian (contrib/ci/chroot.sh makes it). The wheel's own srd finds libefa
 in Debian 13, the direct data path serves in sid. NIXL is taken from the cache of
 suite python, or --python names a Python that has it."""
 import argparse
+import io
 import json
 import os
 import statistics
@@ -20,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "run"))
 import targets # noqa: E402 (after its path)
 from columns import Column, in_sid # noqa: E402
-from launch import CACHE, TOP, Bench, Failed # noqa: E402
+from launch import CACHE, TOP, Bench, Failed, write # noqa: E402
 from report import table # noqa: E402
 from studies import in_turn # noqa: E402
 
@@ -106,12 +107,10 @@ def plot(data, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    shapes = list(dict.fromkeys((row["blocks"], row["size"])
-                                for row in data["rows"]))
+    shapes = list(dict.fromkeys((row["blocks"], row["size"]) for row in data["rows"]))
     figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True)
     values = (("bytes_per_second", 1e-9, "GB/s (more is better)"),
-              ("cpu_us_per_block_mover", 1,
-               "CPU a block, mover, µs (less is better)"))
+              ("cpu_us_per_block_mover", 1, "CPU a block, mover, µs (less is better)"))
     arms = list(dict.fromkeys(row["arm"] for row in data["rows"]))
     for column, operation in enumerate(("WRITE", "READ")):
         for line, (value, factor, title) in enumerate(values):
@@ -129,10 +128,11 @@ def plot(data, path):
                              for blocks, size in shapes], fontsize=8)
             axis.grid(axis="y", alpha=0.3)
     axes[0][0].legend(fontsize=7)
-    figure.suptitle("Blocks of a key-value cache by NIXL, "
-                    "host memory (emulated device)")
+    figure.suptitle("Blocks of a key-value cache by NIXL, host memory (emulated device)")
     figure.tight_layout()
-    figure.savefig(path, dpi=80)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=80)
+    write(path, picture.getvalue())
 
 
 def python_says(options, text):
@@ -148,8 +148,7 @@ def prefix_of(bench, options):
     """The words ahead of a command that is to run in the Debian asked for."""
     if options.release == "here":
         return []
-    base = python_says(options, "import os, sys; "
-                       "print(os.path.realpath(sys.base_prefix))")
+    base = python_says(options, "import os, sys; print(os.path.realpath(sys.base_prefix))")
     if base == "/usr":
         sys.exit(f"kv.py: Debian {options.release} has another Python than "
                  f"{options.python}: take one that does not lie in /usr")
@@ -194,14 +193,13 @@ def main():
     if unknown:
         parser.error(f"unknown arm {unknown.pop()}; there are {', '.join(ARMS)}")
     data = measure(options)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
-    if options.plot and data["rows"]:
-        plot(data, options.plot)
     print("\n".join(table_of(data)))
     for why in data["missing"].values():
         print(f"not measured: {why}")
+    if options.json:
+        write(options.json, json.dumps(data, indent=1).encode())
+    if options.plot and data["rows"]:
+        plot(data, options.plot)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 # Another user has made the folder of what is kept, in a place for all, for a group, or
 # of his: nothing of it is taken, nor where a link of his leads.
 planted_cache() {
-    local kind out source lists=()
+    local kind out source script lists=()
     source=$(cd "$TEST_DIR/.." && pwd -P)/contrib/ci/ucx_source.sh
     user_home
     for kind in his led mine; do
@@ -38,6 +38,13 @@ planted_cache() {
             fail "$kind: $out is believed"
         grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's alone" <<<"$out" ||
             fail "$kind: $out"
+        for script in portable.sh "release.sh --have $USER_HOME"; do
+            # shellcheck disable=SC2086 # words
+            out=$(SRD_ZIG=/bin/false "${source%/*/*}/package/"$script \
+                --dir "$USER_HOME/$kind/ucx-efa-srd" 2>&1)
+            [ $? = 1 ] && grep -F "$USER_HOME/$kind/ucx-efa-srd is not this user's" <<<"$out" ||
+                fail "$script: $kind: $out"
+        done
     done
     ! unshare -U true 2>/dev/null || # where his number is root's
         ! XDG_CACHE_HOME=$USER_HOME/home unshare -U "$source" 0.0.1 || fail "home: unshare -U"
@@ -78,4 +85,27 @@ planted_python() {
     ! grep -rnE 'python3?[",]* "?-[cm]' "$top/bench" "$top"/contrib/*/*.sh || fail "without -I"
     [ "$("$SUITE_SCRIPT" --call "$SUITE" "$BUILD" quick "$his.log" pwd)" = "$top" ] ||
         fail "a suite runs in his folder"
+}
+
+# A file of bench/ in another user's folder replaces his link, or is not written.
+planted_bench() {
+    need python3
+    local bench=${TEST_DIR%/*}/bench his name
+    user_home
+    his=$USER_HOME/his
+    mkdir "$his" && chown 4242 "$his" || fail "mkdir: status $?"
+    printf '\n## T\n| a |\n' | tee "$USER_HOME/kept" >"$USER_HOME/page" || fail "no page"
+    "${AS_USER[@]}" sh -c 'cd "$0" && for name in page bench.json bench.txt.new page.new; do
+        ln -s "$1" $name || exit; done' "$his" "$USER_HOME/kept" || fail "ln: status $?"
+    python3 -B "$bench/run/main.py" --only none --out "$his" "$BUILD"
+    for name in "$his/page" "$USER_HOME/page"; do
+        python3 -B -c 'import sys
+sys.path.insert(0, sys.argv[1])
+import report
+report.put(sys.argv[2], ["", "## T", "| b |"])' "$bench/run" "$name"
+    done
+    cmp "$USER_HOME/kept" - <<<$'\n## T\n| a |' || fail "a link was followed"
+    cmp "$USER_HOME/page" - <<<$'\n## T\n| b |' || fail "the page was not renewed"
+    ! grep -rnE 'remote-debugging-port|http\.server' "$bench" "$bench/../contrib" ||
+        fail "any user of the host may ask it for files"
 }

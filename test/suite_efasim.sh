@@ -586,6 +586,7 @@ suite_run() {
     check planted_fuse 60 planted_fuse
     check planted_cache 20 planted_cache
     check planted_python 30 planted_python
+    check planted_bench 30 planted_bench
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }

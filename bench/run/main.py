@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs all studies, prints the tables, writes JSON.
-
-usage: main.py [--quick] [--only STUDY,...] [--out DIR] BUILD_DIR
-"""
+"""Runs all studies, prints the tables, writes JSON."""
 import argparse
 import json
 import os
@@ -20,7 +17,7 @@ import cpu
 import report
 import studies
 import targets
-from launch import TOP, Bench, Failed, Missing
+from launch import TOP, Bench, Failed, Missing, write
 
 
 def said(command, pattern):
@@ -50,8 +47,7 @@ class Run:
 
     def __init__(self, bench, only):
         self.bench, self.only = bench, only
-        self.found = {"machine": machine(), "quick": bench.quick,
-                      "not measured": {}}
+        self.found = {"machine": machine(), "quick": bench.quick, "not measured": {}}
         self.unknown = [] # goals that may be lost: their measure failed
 
     def study(self, name, function, *arguments):
@@ -101,9 +97,8 @@ class Run:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--out", default="")
-    parser.add_argument("--page", default="")
+    for name in ("--only", "--out", "--page"):
+        parser.add_argument(name, default="")
     parser.add_argument("build")
     options = parser.parse_args()
     build = os.path.realpath(options.build)
@@ -113,12 +108,10 @@ def main():
         run = Run(Bench(build, options.quick, work),
                   [name for name in options.only.split(",") if name])
         run.all()
-    with open(os.path.join(out, "bench.json"), "w", encoding="utf-8") as file:
-        json.dump(run.found, file, indent=1)
     text = report.text(run.found)
-    with open(os.path.join(out, "bench.txt"), "w", encoding="utf-8") as file:
-        file.write(text)
     print(text)
+    write(os.path.join(out, "bench.json"), json.dumps(run.found, indent=1).encode())
+    write(os.path.join(out, "bench.txt"), text.encode())
     if options.page:
         report.put(options.page, text.split("\n"))
     print(f"written: {out}/bench.json and bench.txt")

@@ -6,6 +6,7 @@ import statistics
 import columns
 import cpu
 import targets
+from launch import write
 from studies import FLOORS
 
 
@@ -47,8 +48,7 @@ def put(page, lines):
                 rf"(\n## {re.escape(title)}\n(?:(?!\||#).*\n)*)(?:\|.*\n)+",
                 lambda found, rows=rows: found[1] + rows[0].rstrip("\n") + "\n",
                 text)
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(text)
+    write(page, text.encode())
 
 
 def case_name(case):

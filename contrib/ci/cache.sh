@@ -28,18 +28,43 @@ srd_lent() {
     findmnt -nro FS-OPTIONS -T "$1" 2>/dev/null |
         sed -nE "/,user_id=(0|$(id -u)|${SUDO_UID:-0})(,|\$)/d; /,user_id=/p"
 }
+# srd_above FOLDER: a word if others may put another folder in its place, or it is of theirs.
+srd_above() {
+    local above
+    srd_listed "$1/."
+    srd_lent "$1"
+    above=$(cd "$1" 2>/dev/null && pwd -P)
+    while [ "${#above}" -gt 1 ]; do
+        above=${above%/*}
+        find "${above:-/}" -prune \( ! -perm -1000 \( -perm -002 -o \
+            -perm -020 "${srd_group[@]}" \) -o ! -user "$(stat -c %u /)" "${srd_others[@]}" \)
+        srd_listed "${above:-/}"
+        srd_lent "${above:-/}"
+    done
+}
+# srd_open FOLDER: a word if others may make a name in it.
+srd_open() {
+    find -H "$1" -prune \( -perm -002 -o -perm -020 "${srd_group[@]}" -o "${srd_others[@]}" \)
+}
+# srd_own FOLDER: makes it for outputs. In the tree of this script, which is believed, it is
+# anyone's; elsewhere this user's alone, and no link of another leads there.
+srd_own() {
+    local way=$1 loose
+    mkdir -p "$1" || return 1
+    loose=$(while find "${way:-/}" -prune -type l "${srd_others[@]}" && [ "$way" != "${way%/*}" ]
+        do way=${way%/*}; done)
+    case $(cd "$1" && pwd -P)/ in
+    "$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd -P)"/*) ;;
+    *) loose+=$(srd_above "$1/."; srd_open "$1/.") ;;
+    esac
+    [ -z "$loose" ] && return
+    echo "$1 is not this user's alone: name a folder that only you can write to" >&2
+    return 1
+}
 umask go-w
 mkdir -p "${srd_cache%/*}" 2>/dev/null # or another may make it, after this look
-srd_above=$(cd "${srd_cache%/*}" 2>/dev/null && pwd -P)
-srd_loose=$(srd_listed "${srd_cache%/*}/."; srd_lent "${srd_cache%/*}"; srd_lent "$srd_cache")
-while [ "${#srd_above}" -gt 1 ]; do
-    srd_above=${srd_above%/*}
-    srd_loose+=$(find "${srd_above:-/}" -prune \( ! -perm -1000 \( -perm -002 -o \
-        -perm -020 "${srd_group[@]}" \) -o ! -user "$(stat -c %u /)" "${srd_others[@]}" \))
-    srd_loose+=$(srd_listed "${srd_above:-/}"; srd_lent "${srd_above:-/}")
-done
-if [ -n "$srd_loose$(find -H "${srd_cache%/*}" -prune \( -perm -002 -o \
-    -perm -020 "${srd_group[@]}" -o "${srd_others[@]}" \) 2>/dev/null)" ]; then
+srd_loose=$(srd_above "${srd_cache%/*}"; srd_lent "$srd_cache")
+if [ -n "$srd_loose$(srd_open "${srd_cache%/*}" 2>/dev/null)" ]; then
     mkdir -m 700 "$srd_cache" 2>/dev/null
     if [ -n "$srd_loose$(find -H "${srd_cache%/*}" -prune \( ! -perm -1000 -o \
         "${srd_others[@]}" \))" ] || [ -z "$(find "$srd_cache" -prune -type d \

@@ -83,11 +83,11 @@ too: the default mode, thread, does not"
         "a stub that fetches one from elsewhere; \`ucxx\` is its successor |"
 }
 
-table=$(rows) || exit 1
+table=$(rows) && new=$(mktemp "$page.XXXXXX") && chmod 644 "$new" || exit 1
 awk -v table="$table" '
     /^\| `/ {
         if (!done++) print table
         next
     }
-    { print }' "$page" >"$page.new"
-mv "$page.new" "$page"
+    { print }' "$page" >"$new" &&
+    mv "$new" "$page"

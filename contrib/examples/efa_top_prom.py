@@ -108,14 +108,15 @@ def opened(folder):
     return at
 
 
-def replace(folder, name, text):
+def replace(target, text):
     """All of it at once. The folder may be another user's, who may put links there."""
-    new = name + '.new'
+    folder, name = os.path.split(target)
+    folder, new = opened(folder or '.'), name + '.new'
     try:
         os.unlink(new, dir_fd=folder)
     except FileNotFoundError:
         pass
-    with open(new, 'x', encoding='utf-8', errors='replace',
+    with open(new, 'xb',
               opener=lambda path, flags: os.open(path, flags, 0o644, dir_fd=folder)) as file:
         file.write(text)
     os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -139,14 +140,14 @@ def main(source, target):
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         sys.exit(f'efa_top_prom.py: cannot read {source} ({error}): "srd_info '
                  f'--top --json {source}" or "--counters=0" writes it')
-    folder, name = os.path.split(target)
     try:
-        replace(opened(folder or '.'), name, text)
+        replace(target, text.encode(errors='replace'))
     except OSError as error:
         sys.exit(f'efa_top_prom.py: cannot write {target} ({error}): name a file in a '
                  'folder that is there, and no link of another user')
 
 
-if len(sys.argv) != 3:
-    sys.exit(__doc__)
-main(*sys.argv[1:])
+if __name__ == '__main__': # bench/run has replace() from here, too
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -167,7 +167,7 @@ archs=()
 while [ $# -gt 0 ]; do
     case $1 in
     --dir)
-        mkdir -p "${2-}" || die "--dir wants a folder, not '${2-}'"
+        [ -n "${2-}" ] || die "--dir wants a folder"
         dir=$2
         shift
         ;;
@@ -184,9 +184,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-mkdir -p "$dir" && dir=$(cd "$dir" && pwd -P) || exit 1
 # shellcheck source=contrib/ci/cache.sh
 . "$top/contrib/ci/cache.sh"
+srd_own "$dir" && dir=$(cd "$dir" && pwd -P) || exit 1
 cache=$srd_cache/portable
 version=$(sed -n 's/^AC_INIT(\[ucx-efa-srd\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")

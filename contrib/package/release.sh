@@ -92,7 +92,7 @@ if [ -z "$have" ]; then
     [ -e "$build/Makefile" ] ||
         die "$build is not configured: run contrib/quickstart.sh"
 fi
-mkdir -p "$dir" "$cache" || exit 1
+srd_own "$dir" && mkdir -p "$cache" || exit 1
 dir=$(cd "$dir" && pwd -P) || exit 1
 find_spdx
 if [ -z "$have" ]; then
