@@ -6,16 +6,19 @@ and what each host's EFA carried meanwhile.
     pip install distributed-ucxx-cu12 numpy pandas pyarrow
     export UCX_TLS=srd,tcp,sm,self UCXPY_PROGRESS_MODE=thread
     export UCXPY_ENABLE_PYTHON_FUTURE=1
-    srdrun python3 dask_cluster.py scheduler                # host A
+    srdrun python3 dask_cluster.py scheduler --host ADDRESS_A       # host A
     srdrun python3 dask_cluster.py worker ADDRESS_A         # hosts B, C, ...
     srdrun python3 dask_cluster.py client ADDRESS_A --workers 3     # anywhere
+
+Dask asks for no password: anybody who reaches the ports of scheduler and workers, also
+another user of a host, runs code as this user. ucxx opens them on all addresses of a
+host, whatever --host says; over tcp it is that one.
 
 tcp is in the list because ucxx connects by socket address; data goes over srd
 then. In Dask's default mode of progress ("blocking", ucxx 0.52) each process would
 spin, and without the futures its event loop would. On one machine, without an EFA:
-`efasim run --node N --` in front of each, another N for each host, and
-`--host 127.0.0.1` behind `scheduler` and `worker`. `--protocol tcp`, on all, does
-the same without UCX, to compare."""
+`efasim run --node N --` in front of each, another N for each host; ADDRESS_A is
+127.0.0.1. `--protocol tcp`, on all, does the same without UCX, to compare."""
 
 import argparse
 import asyncio
@@ -24,7 +27,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
 
 import efa_counters
 
@@ -50,7 +55,8 @@ SETTINGS = {
 
 
 async def run_scheduler(arguments):
-    async with Scheduler(protocol=arguments.protocol, host=arguments.host,
+    async with Scheduler(protocol=arguments.protocol,
+                         host=arguments.host or '127.0.0.1',
                          port=arguments.port, dashboard_address=None) as it:
         print(f'scheduler at {it.address}', flush=True)
         await it.finished()
@@ -241,7 +247,8 @@ def main():
     parser.add_argument('address', nargs='?', help="the scheduler's host")
     parser.add_argument('--port', type=int, default=PORT,
                         help="TCP port of the scheduler (%(default)s)")
-    parser.add_argument('--host', help='address to listen on (default: all)')
+    parser.add_argument('--host', help='address to listen on (scheduler: 127.0.0.1; worker: '
+                        'the one that reaches the scheduler)')
     parser.add_argument('--name', help='of the worker (default: Dask chooses)')
     parser.add_argument('--workers', type=int, default=1,
                         help='that the client waits for (%(default)s)')
@@ -262,10 +269,11 @@ def main():
         run_client(arguments)
     else:
         role = run_worker if arguments.role == 'worker' else run_scheduler
-        try:
+        # Python finds modules in Dask's own in /tmp, which another user may have made
+        with suppress(KeyboardInterrupt), \
+                tempfile.TemporaryDirectory(prefix='dask-') as folder:
+            dask.config.set({'temporary-directory': folder})
             asyncio.run(role(arguments))
-        except KeyboardInterrupt:
-            pass
 
 
 if __name__ == '__main__':

@@ -35,6 +35,8 @@ dask_inside() {
     dask_environment "$protocol"
     port=$(random_port)
     local common=(--port "$port" --protocol "$protocol")
+    export TMPDIR=$log.tmp # in which another may have made what Dask calls its own
+    rm -rf "$TMPDIR" && mkdir -p "$TMPDIR" || fail "mkdir: status $?"
     "$EFASIM" run --node 0 -- "$SRDRUN" "$PYTHON" "$example" scheduler \
         "${common[@]}" --host 127.0.0.1 >"$log.scheduler" 2>&1 &
     pids=($!)
@@ -56,6 +58,7 @@ dask_inside() {
     [ "$status" -eq 0 ] || dask_states "${pids[@]}"
     kill "${pids[@]}" 2>/dev/null
     wait
+    [ ! -e "$TMPDIR/dask-scratch-space" ] || fail "modules are taken from a folder for all"
     if [ "$status" = 0 ] && [ "$client" = "$example" ]; then
         dask_again "${common[@]}" || status=$?
     fi
@@ -68,12 +71,16 @@ dask_inside() {
     return "$status"
 }
 
-# dask_again OPTION...: the scheduler starts once more, at once and on the same port.
+# dask_again --port PORT --protocol PROTOCOL: the scheduler starts once more, at once and on
+# the same port, for this host alone.
 dask_again() {
     "$SRDRUN" "$PYTHON" "$PYTHON_EXAMPLES/dask_cluster.py" scheduler "$@" \
-        --host 127.0.0.1 >"$CHECK_LOG.again" 2>&1 &
+        >"$CHECK_LOG.again" 2>&1 &
     wait_until $! grep -q '^scheduler at' "$CHECK_LOG.again" ||
         { tail -n 15 "$CHECK_LOG.again"; return 1; }
+    [ "$4" != tcp ] || # ucxx opens its ports on all addresses
+        ! grep -qi "^ *[0-9]*: 0*:$(printf %04x "$2") .* 0A " /proc/net/tcp{,6} ||
+        fail "other hosts reach a scheduler without --host"
     kill $!
     wait
 }
