@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "calls.h"
@@ -19,9 +23,12 @@ enum {
     HOST_LINE_MAX           = 1024,
     HOST_FILE_LINE_MAX      = 256,
     HOST_UNMAP_PRIORITY     = 1000, /* as UCX's registration caches */
-    /* mapped: whatever was there has gone, told or not (dlclose) */
-    HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_VM_MAPPED |
-                              UCM_EVENT_MEM_TYPE_FREE,
+    HOST_UNMAP_EVENTS       = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
+    /* the calls, for which UCX has installed its hooks then */
+    HOST_CALL_EVENTS        = UCM_EVENT_MMAP | UCM_EVENT_MUNMAP |
+                              UCM_EVENT_MREMAP | UCM_EVENT_SHMAT |
+                              UCM_EVENT_SHMDT | UCM_EVENT_SBRK |
+                              UCM_EVENT_BRK | UCM_EVENT_MADVISE,
     HOST_TOPO_NAME_PRIORITY = 10,
     HOST_RAILS              = 2 /* UCX_MAX_RNDV_RAILS by default */
 };
@@ -152,19 +159,93 @@ typedef struct watch {
 static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
 static watch_t *watches;
 
+static uintptr_t host_page_up(uintptr_t address)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    return (address + page - 1) & ~(page - 1);
+}
+
+static void host_end(const watch_t *watch, uintptr_t stays, uintptr_t end)
+{
+    watch->cb(UCX_UNMAP_END, (void*)stays, end - stays, watch->arg);
+}
+
+/* Memory came: whatever was there has gone, told or not (dlclose). */
+static void host_came(const watch_t *watch, void *address, size_t length)
+{
+    watch->cb(UCX_UNMAP_DONE, address, length, watch->arg);
+}
+
+static void host_remapped(const watch_t *watch, const ucm_event_t *event)
+{
+    uintptr_t start = (uintptr_t)event->mremap.address;
+    uintptr_t end   = host_page_up(start + event->mremap.new_size), stays;
+
+    if (event->mremap.result != event->mremap.address) {
+        host_end(watch, 0, 0);
+        host_came(watch, event->mremap.result, event->mremap.new_size);
+        return;
+    }
+    stays = host_page_up(start + event->mremap.old_size);
+    stays = (stays < end) ? stays : end;
+    host_end(watch, start, stays);
+    host_came(watch, (void*)stays, end - stays);
+}
+
+/* A call that succeeded. */
+static void host_called(const watch_t *watch, ucm_event_type_t type,
+                        const ucm_event_t *event)
+{
+    struct shmid_ds shm = {.shm_segsz = 0};
+
+    if (type == UCM_EVENT_MREMAP) {
+        host_remapped(watch, event);
+    } else if (type == UCM_EVENT_MADVISE) { /* other pages, but memory */
+        host_end(watch, 0, UINTPTR_MAX);
+    } else if (type == UCM_EVENT_SBRK) {
+        host_end(watch, 0, host_page_up((uintptr_t)event->sbrk.result +
+                                        (uintptr_t)event->sbrk.increment));
+    } else if (type == UCM_EVENT_BRK) {
+        host_end(watch, 0, host_page_up((uintptr_t)event->brk.addr));
+    } else {
+        host_end(watch, 0, 0);
+    }
+    if (type == UCM_EVENT_MMAP) {
+        host_came(watch, event->mmap.result, event->mmap.size);
+    } else if (type == UCM_EVENT_SHMAT) {
+        (void)shmctl(event->shmat.shmid, IPC_STAT, &shm);
+        host_came(watch, event->shmat.result, shm.shm_segsz);
+    }
+}
+
+/* UCX makes a call between handlers of negative priority and ours: its errno is
+ * still to be seen by the program. */
 static void host_unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
+    const ucm_event_type_t number = UCM_EVENT_MUNMAP | UCM_EVENT_SHMDT |
+                                    UCM_EVENT_BRK | UCM_EVENT_MADVISE;
     const watch_t *watch = arg;
+    const int before     = errno;
 
-    if ((type == UCM_EVENT_MEM_TYPE_FREE) && (event->mem_type.size <= 1)) {
-        /* CUDA or ROCm did not tell UCX how much: it may be anything */
-        watch->cb(NULL, SIZE_MAX, watch->arg);
+    if (type == UCM_EVENT_VM_UNMAPPED) {
+        watch->cb(UCX_UNMAP_BEGIN, event->vm_unmapped.address,
+                  event->vm_unmapped.size, watch->arg);
     } else if (type == UCM_EVENT_MEM_TYPE_FREE) {
-        watch->cb(event->mem_type.address, event->mem_type.size, watch->arg);
-    } else { /* vm_mapped is the same */
-        watch->cb(event->vm_unmapped.address, event->vm_unmapped.size,
+        /* of 1 byte at most: CUDA or ROCm did not tell UCX how much; it may be
+         * anything */
+        watch->cb(UCX_UNMAP_DONE,
+                  (event->mem_type.size > 1) ? event->mem_type.address : NULL,
+                  (event->mem_type.size > 1) ? event->mem_type.size : SIZE_MAX,
                   watch->arg);
+    } else if ((type & number) ? (event->munmap.result == -1) :
+                                 (event->mmap.result == MAP_FAILED)) {
+        /* (results are first in the union) */
+        watch->cb(UCX_UNMAP_FAIL, NULL, SIZE_MAX, watch->arg);
+    } else {
+        host_called(watch, type, event);
     }
+    errno = before;
 }
 
 time_t ucx_host_seconds(void)
@@ -199,6 +280,13 @@ static int host_watch_flags(watch_t *watch)
     return (last != NULL) ? UCM_EVENT_FLAG_NO_INSTALL : 0;
 }
 
+static void host_unwatch(watch_t *watch)
+{
+    watch->host->calls->ucm_unset_handler(HOST_UNMAP_EVENTS | HOST_CALL_EVENTS,
+                                          host_unmapped, watch);
+    free(watch);
+}
+
 ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
                                   void *arg)
 {
@@ -221,8 +309,14 @@ ucs_status_t ucx_host_watch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
                                                   host_watch_flags(watch),
                                           HOST_UNMAP_PRIORITY, host_unmapped,
                                           watch);
+    if (status == UCS_OK) {
+        status = host->calls->ucm_set_handler(HOST_CALL_EVENTS |
+                                                      UCM_EVENT_FLAG_NO_INSTALL,
+                                              HOST_UNMAP_PRIORITY,
+                                              host_unmapped, watch);
+    }
     if (status != UCS_OK) {
-        free(watch);
+        host_unwatch(watch);
         return status;
     }
     pthread_mutex_lock(&watches_lock);
@@ -248,8 +342,7 @@ void ucx_host_unwatch_unmap(const ucx_host_t *host, ucx_unmap_cb_t cb,
     }
     pthread_mutex_unlock(&watches_lock);
     if (watch != NULL) {
-        host->calls->ucm_unset_handler(HOST_UNMAP_EVENTS, host_unmapped, watch);
-        free(watch);
+        host_unwatch(watch);
     }
 }
 

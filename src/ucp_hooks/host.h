@@ -31,8 +31,16 @@
 
 BEGIN_C_DECLS
 
-/* Memory range that left the address space; see ucx_host_watch_unmap(). */
-typedef void (*ucx_unmap_cb_t)(void *address, size_t length, void *arg);
+/* See ucx_host_watch_unmap(). */
+typedef enum ucx_unmap {
+    UCX_UNMAP_BEGIN, /* the range may leave, by this thread's next call */
+    UCX_UNMAP_END,   /* that call is over: nothing of this range left by it */
+    UCX_UNMAP_FAIL,  /* the same of this range where it is mapped still */
+    UCX_UNMAP_DONE   /* whatever was in the range has gone */
+} ucx_unmap_t;
+
+typedef void (*ucx_unmap_cb_t)(ucx_unmap_t what, void *address, size_t length,
+                               void *arg);
 
 typedef struct ucx_host {
     unsigned   minor;       /* 13 for UCX 1.13.x */
@@ -171,11 +179,13 @@ ucs_sys_device_t ucx_host_sys_device(const ucx_host_t *host, const char *bdf,
 time_t ucx_host_seconds(void);
 
 /*
- * Call @cb before memory leaves the address space (munmap, mremap, shmdt, sbrk,
- * MADV_DONTNEED and the like) or a GPU's is freed, and after other memory came
- * to its place, in the thread that does it: a cache must stop handing out
- * registrations that touch the range. @cb must not allocate, free or unmap
- * memory, and may take only locks under which nobody else does.
+ * Call @cb before and after calls by which memory leaves the address space
+ * (munmap, mremap, shmdt, sbrk, MADV_DONTNEED and the like), in the thread that
+ * does it; and when a GPU's is freed, or other memory came to its place: a
+ * cache must stop handing out registrations that touch the range. A program
+ * that tells UCX by ucm_vm_munmap() makes UCX_UNMAP_BEGIN alone. @cb
+ * must not allocate, free or unmap memory, and may take only locks under which
+ * nobody else does.
  *   UCS_OK               events will be delivered
  *   UCS_ERR_UNSUPPORTED  libucm is absent or its hooks are off (UCX_MEM_EVENTS
  *                        =n): nothing may be cached

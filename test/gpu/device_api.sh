@@ -126,7 +126,8 @@ device_wrong_inside() {
         grep -q 'increment of a counter at 0x[0-9a-f]* is refused' "$CHECK_LOG.server" ||
             fail "nobody tells of increments where no memory is"
     done
-    for what in key beyond; do
+    device_pair -- --do beside
+    for what in anew key beyond; do
         GPU_TROUBLE=allowed device_pair -- --do $what
     done
     device_pair -- --do capture

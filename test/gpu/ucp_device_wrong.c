@@ -5,6 +5,9 @@
  *
  * --do late: the server unmaps and frees memory, which UCP's cache keeps
  * registered; the client, who does not know, increments counters there.
+ * --do beside: the server unmaps memory beside counters, or tries in vain to
+ * unmap theirs: they count on.
+ * --do anew: other memory comes to where a counter was: it stays as it is.
  * --do capture: the server captures a CUDA graph, and the client increments a
  * counter in its GPU's memory, for the first time.
  * --do beyond: a counter is not wholly in its GPU memory, which is registered
@@ -14,10 +17,14 @@
  * memory can have. That endpoint fails; another one of the same interface, to
  * the client itself, does not.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mremap */
+#endif
 #include "device_list.h"
 #include "test/apps/args.h"
 #include "test/apps/watchdog.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +32,8 @@
 #define FEATURE_DEVICE (1ul << 8) /* UCP_FEATURE_DEVICE */
 #define SIZE           (1ul << 20) /* of memory: malloc would unmap it, too */
 #define LATE           100
+#define PAGE           4096ul
+#define COUNTER        (12 * PAGE) /* in the memory of do_beside() */
 
 /* Memory for the peer, an endpoint to it, and what kernels have of both. */
 typedef struct way {
@@ -121,6 +130,159 @@ static int do_late(node_t *node, int is_device)
     counter_wait(node, &witness);
     ucp_rkey_destroy(memory.region.rkey);
     return node_barrier(node) || node_region_close(node, &witness.region);
+}
+
+/* 64 pages, of which the first 30 are registered. NULL: ready. */
+static const char *beside_outer(char *base)
+{
+    return (munmap(base, 8 * PAGE) || munmap(base + 22 * PAGE, 42 * PAGE)) ?
+                   "munmap" :
+                   NULL;
+}
+
+static const char *beside_purge(char *base)
+{
+    return (madvise(base + 9 * PAGE, PAGE, MADV_DONTNEED) ||
+            madvise(base + 20 * PAGE, PAGE, MADV_DONTNEED)) ? "madvise" : NULL;
+}
+
+static const char *beside_grow(char *base)
+{
+    return (munmap(base + 30 * PAGE, 34 * PAGE) ||
+            (mremap(base, 30 * PAGE, 31 * PAGE, 0) != base)) ? "mremap" : NULL;
+}
+
+static const char *beside_shrink(char *base)
+{
+    return (mremap(base, 30 * PAGE, 16 * PAGE, 0) != base) ? "mremap" : NULL;
+}
+
+static const char *beside_cannot_grow(char *base)
+{
+    if (mmap(base + 30 * PAGE, PAGE, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+        return "mmap";
+    }
+    return (mremap(base, 30 * PAGE, 60 * PAGE, 0) != MAP_FAILED) ?
+                   "mremap that cannot be" : NULL;
+}
+
+static const char *beside_no_file(char *base)
+{
+    errno = 0;
+    return ((mmap(base, 30 * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, 9999,
+                  0) != MAP_FAILED) || (errno != EBADF)) ?
+                   "mmap of no file" : NULL;
+}
+
+static const char *anew_mapped(char *base)
+{
+    return ((munmap(base + COUNTER, PAGE) != 0) ||
+            (mmap(base + COUNTER, PAGE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                  0) == MAP_FAILED)) ? "munmap" : NULL;
+}
+
+static const char *anew_over(char *base)
+{
+    return (mmap(base, 30 * PAGE, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED) ? "mmap" : NULL;
+}
+
+static const char *anew_moved(char *base)
+{
+    char *away = mremap(base, 30 * PAGE, 65 * PAGE, MREMAP_MAYMOVE);
+
+    return ((away == MAP_FAILED) || (away == base)) ? "mremap" :
+                                                      anew_over(base);
+}
+
+typedef struct beside {
+    const char *(*act)(char *base);
+    uint64_t     counted;
+    int          again; /* and again, while the peer counts */
+} beside_t;
+
+static const beside_t beside_ways[] = {
+    {beside_outer, LATE, 0},       {beside_grow, LATE, 0},
+    {beside_shrink, LATE, 0},      {beside_purge, LATE, 1},
+    {beside_cannot_grow, LATE, 1}, {beside_no_file, LATE, 1},
+    {anew_mapped, 0, 0},           {anew_over, 0, 0},
+    {anew_moved, 0, 0}
+};
+
+/* UCP has the handles of parts that overlap as one. */
+static int beside_open(node_t *node, char *base, way_t *way)
+{
+    region_t before = {0}, after = {0};
+
+    memset(way, 0, sizeof(*way));
+    way->memory = base + 8 * PAGE;
+    return node_region_open(node, base, 12 * PAGE, base, &before) ||
+           node_region_open(node, base + 18 * PAGE, 12 * PAGE, base + 18 * PAGE,
+                            &after) ||
+           node_region_open(node, way->memory, 14 * PAGE, way->memory,
+                            &way->region) ||
+           way_list(node, way, node->ep) || node_region_close(node, &before) ||
+           node_region_close(node, &after);
+}
+
+static int beside_act(const node_t *node, const beside_t *way, char *base)
+{
+    const char *failed = node->client ? NULL : way->act(base);
+
+    if (failed != NULL) {
+        fprintf(stderr, "FAIL: %s\n", failed);
+    }
+    return (failed == NULL) ? 0 : -1;
+}
+
+static int beside_one(node_t *node, const beside_t *way)
+{
+    char     *base  = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t *count = (uint64_t*)(base + COUNTER);
+    way_t     memory, witness;
+    unsigned  i;
+
+    if ((base == MAP_FAILED) || beside_open(node, base, &memory) ||
+        way_open(node, &witness, 0) || beside_act(node, way, base) ||
+        node_barrier(node)) {
+        return -1;
+    }
+    for (i = 0; node->client && (i < LATE); ++i) {
+        increment(node, &memory, (COUNTER - 8 * PAGE) / sizeof(*count));
+    }
+    increment(node, &witness, 0);
+    while (__atomic_load_n((uint64_t*)witness.memory, __ATOMIC_ACQUIRE) == 0) {
+        node_progress(node);
+        if (way->again && beside_act(node, way, base)) {
+            return -1;
+        }
+    }
+    if (!node->client && (*count != way->counted)) {
+        fprintf(stderr, "FAIL: the counter is %lu\n", (unsigned long)*count);
+        return -1;
+    }
+    return node_barrier(node) || node_region_close(node, &memory.region) ||
+           node_region_close(node, &witness.region);
+}
+
+static int do_beside(node_t *node, int is_anew)
+{
+    unsigned i;
+
+    for (i = 0; i < sizeof(beside_ways) / sizeof(*beside_ways); ++i) {
+        if ((beside_ways[i].counted == 0) == is_anew) {
+            printf("way %u\n", i);
+            fflush(stdout);
+            if (beside_one(node, &beside_ways[i])) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }
 
 /* An endpoint to ourselves, and memory of ours. */
@@ -247,13 +409,17 @@ int main(int argc, char **argv)
     };
 
     arg_parse(argc, argv, "usage: ucp_device_wrong [--client] [--port N] "
-              "[--memory h|d] [--do late|capture|beyond|pinned|key]\n", args);
+              "[--memory h|d]\n"
+              "       [--do late|beside|anew|capture|beyond|pinned|key]\n",
+              args);
     if (strcmp(what, "key") == 0) {
         params.peer_err = 1;
         params.err_cb   = on_error;
     }
     if (gpu_open(0) || node_open(&node, &params) ||
         (params.peer_err                  ? do_key(&node) :
+         (strcmp(what, "beside") == 0)  ? do_beside(&node, 0) :
+         (strcmp(what, "anew") == 0)    ? do_beside(&node, 1) :
          (strcmp(what, "capture") == 0) ? do_count(&node, !params.client, 0) :
          (strcmp(what, "beyond") == 0)  ? do_count(&node, 0, 4) :
          (strcmp(what, "pinned") == 0)  ? do_pinned(&node) :

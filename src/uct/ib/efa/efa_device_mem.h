@@ -13,6 +13,10 @@ typedef struct efa_device_mem_cache {
  * does when it returns. */
 void efa_device_mem_counts(efa_memh_t *memh, int counts);
 
+/* Exchanges what is known of two handles of the same memory, as their
+ * registrations are, under efa_device_mem_lock. */
+void efa_device_mem_swap(efa_memh_t *memh, efa_memh_t *other);
+
 /* Has UCX tell what memory is unmapped, where the device API is used. */
 void efa_device_mem_open(efa_md_t *md);
 void efa_device_mem_close(efa_md_t *md);
@@ -35,8 +39,9 @@ typedef enum efa_device_mem_kind {
     EFA_DEVICE_MEM_ANY
 } efa_device_mem_kind_t;
 
-/* The owner of these bytes, if they are registered, for peers to write, with
- * the device's key `rkey`, and mapped still. Under efa_device_mem_lock, as the
+/* The owner of these bytes, an aligned counter, if they are registered, for
+ * peers to write, with the device's key `rkey`, and mapped still; after a call
+ * that is under way and may unmap them. Under efa_device_mem_lock, as the
  * next. */
 efa_device_mem_kind_t
 efa_device_mem_find(efa_md_t *md, efa_device_mem_cache_t *cache, uint32_t rkey,

@@ -15,6 +15,13 @@ typedef struct efa_md efa_md_t;
 typedef struct efa_memh efa_memh_t; /* efa_mr.h */
 typedef struct efa_ah_table efa_ah_table_t; /* efa_ah.h */
 
+/* Memory that a thread is about to unmap. */
+typedef struct efa_leaving {
+    pthread_t   thread;
+    uintptr_t   start, end; /* equal: none */
+    uint64_t    since; /* efa_clock */
+} efa_leaving_t;
+
 /* A memory domain: one open device and one protection domain. */
 struct efa_md {
     ucx_md_t        super;
@@ -41,6 +48,7 @@ struct efa_md {
     pthread_mutex_t memh_lock;
     pthread_mutex_t count_lock; /* efa_device_mem.h; may be taken under it */
     pid_t           count_pid;  /* whose it is; 0: nobody counts */
+    efa_leaving_t   leaving[16]; /* under count_lock */
     efa_memh_t     *memh_free;
     size_t          segment; /* bytes of the last ones (efa_mr_priv.h), or 0 */
     void           *memh_blocks; /* linked by their first word */

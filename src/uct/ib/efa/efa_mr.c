@@ -40,12 +40,15 @@ static void efa_mr_dereg(void *arg, void *mr)
 
 static const efa_rcache_ops_t efa_mr_cache_ops = {efa_mr_reg, efa_mr_dereg};
 
-static void efa_md_unmapped(void *address, size_t length, void *arg)
+static void
+efa_md_unmapped(ucx_unmap_t what, void *address, size_t length, void *arg)
 {
     efa_md_t *md = arg;
 
-    efa_rcache_unmapped(&md->cache, (uintptr_t)address,
-                        (uintptr_t)address + length);
+    if (what != UCX_UNMAP_END) {
+        efa_rcache_unmapped(&md->cache, (uintptr_t)address,
+                            (uintptr_t)address + length);
+    }
 }
 
 void efa_md_cache_open(efa_md_t *md, const efa_md_config_t *config)
@@ -341,6 +344,7 @@ int efa_memh_strengthen(efa_md_t *md, efa_memh_t *memh)
         fresh->mr     = weak.mr;
         fresh->before = weak.before;
         fresh->full   = NULL;
+        efa_device_mem_swap(memh, fresh);
         fresh         = NULL;
     }
     pthread_mutex_unlock(&md->memh_lock);

@@ -25,9 +25,8 @@ struct efa_memh {
     int                  may_end; /* a key was packed to be invalidated */
     int                  is_segment;
     int                  counts; /* peers may increment counters in it */
-    uintptr_t            hole, hole_end; /* but not there, where memory was
-                                            unmapped; all three are under
-                                            count_lock */
+    unsigned char       *went; /* but not in pages that were unmapped, a bit
+                                  each; NULL: no room; under count_lock, both */
     union {
         uct_completion_t *comp; /* of an invalidation */
         struct efa_memh  *next; /* while free */
