@@ -9,7 +9,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define MEMORY_SECRET 447 /* memfd_secret, Linux 5.14 */
+#define MEMORY_GUARD  102 /* MADV_GUARD_INSTALL, Linux 6.13 */
 
 /* Those of verbs and one bit that nobody knows */
 static const struct { const char *name; unsigned flag; } memory_flags[] = {
@@ -134,8 +138,67 @@ static void memory_cut(const struct probe *probe, int fd)
     munmap(addr, PROBE_BYTES);
 }
 
+/* Where a machine has not the kind, its pages of no access stand in for it: the
+ * answers are the same. */
+static int memory_secret(char *at)
+{
+    int fd   = syscall(MEMORY_SECRET, 0);
+    int done = (fd >= 0) && (ftruncate(fd, 4096) == 0) &&
+               (mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                     fd, 0) != MAP_FAILED);
+
+    close(fd);
+    return done ? 0 : mprotect(at, 4096, PROT_NONE);
+}
+
+static int memory_guard(char *at)
+{
+    return (madvise(at, 4096, MEMORY_GUARD) == 0) ? 0 :
+           mprotect(at, 4096, PROT_NONE);
+}
+
+/* Three pages, of which the second is of another kind; `fd` ends before it. */
+static void memory_middle(const struct probe *probe, unsigned kind, int fd)
+{
+    static const struct { const char *name; int prot, flags; } kinds[] = {
+        { "of no access", PROT_NONE, 0 },
+        { "to be executed", PROT_EXEC, 0 },
+        { "to be written alone", PROT_WRITE, 0 },
+        { "behind a shared file", PROT_READ | PROT_WRITE, MAP_SHARED },
+        { "behind a private file", PROT_READ | PROT_WRITE, MAP_PRIVATE },
+        { "behind a read-only file", PROT_READ, MAP_SHARED },
+        { "secret", 0, 0 },
+        { "guarded", 0, 0 },
+    };
+    const char *name = kinds[kind].name;
+    char *at         = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int failed;
+
+    if (kinds[kind].flags != 0) {
+        failed = mmap(at + 4096, 4096, kinds[kind].prot,
+                      kinds[kind].flags | MAP_FIXED, fd,
+                      PROBE_BYTES) == MAP_FAILED;
+    } else if (kind < 6) {
+        failed = mprotect(at + 4096, 4096, kinds[kind].prot);
+    } else {
+        failed = (kind == 6) ? memory_secret(at + 4096) :
+                               memory_guard(at + 4096);
+    }
+    probe_number(failed, "a page %s in the middle: failed", name);
+    probe_reg(probe, at, 3 * 4096, 0, "a page %s in the middle, to be read",
+              name);
+    probe_reg(probe, at, 3 * 4096, IBV_ACCESS_REMOTE_READ,
+              "a page %s in the middle, to be read from afar", name);
+    probe_reg(probe, at, 3 * 4096, IBV_ACCESS_LOCAL_WRITE,
+              "a page %s in the middle, to be written", name);
+    munmap(at, 3 * 4096);
+}
+
 static void memory_kinds(const struct probe *probe)
 {
+    unsigned kind;
+
     int fd   = memory_file();
     char *at = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -156,6 +219,9 @@ static void memory_kinds(const struct probe *probe)
     probe_reg(probe, at, 3 * 4096, 1, "with a hole");
     mprotect(at + 8192, 4096, PROT_READ);
     probe_reg(probe, at + 8192, 4096, 1, "made read-only");
+    for (kind = 0; kind < 8; ++kind) {
+        memory_middle(probe, kind, fd);
+    }
     close(fd);
 }
 

@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #define MR_GPU_PAGE_SHIFT 16 /* the smallest of a GPU's */
-#define MR_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
+#define MR_POPULATE_READ  22 /* MADV_POPULATE_READ, Linux 5.14 */
+#define MR_POPULATE_WRITE 23
 #define MR_PAGE_MOST      65536 /* bytes of a usual page, at most */
 
 /* Access that needs pages which can be written */
@@ -83,33 +84,33 @@ static int mr_memlock(const struct drv_dev *dev, uint64_t bytes)
     return (drv.pinned + bytes <= limit.rlim_cur) ? 0 : -ENOMEM;
 }
 
-/* The program may read the first and the last byte: its pages can be pinned. A
- * GPU's cannot, as the kernel has none of its own there. */
-static int mr_is_readable(uint64_t addr, uint64_t length)
+/* The pages come into being as the kernel's pinning would have them: private
+ * copies, where they are to be written. 0: one of them cannot be had, as with a
+ * GPU's, where the kernel has none of its own. Before Linux 5.14, and under
+ * qemu-user, nobody can say: then the program may read the first and the last
+ * byte. */
+static int mr_is_there(const struct ib_uverbs_reg_mr *req, uint64_t span)
 {
+    static char own[2 * MR_PAGE_MOST];
+    int advice           = (req->access_flags & MR_WRITING) ?
+                                   MR_POPULATE_WRITE : MR_POPULATE_READ;
     char byte[2];
     struct iovec to      = { byte, 2 };
     struct iovec from[2] = {
-        { (void*)(uintptr_t)addr, 1 },
-        { (void*)(uintptr_t)(addr + length - 1), 1 },
+        { (void*)(uintptr_t)req->start, 1 },
+        { (void*)(uintptr_t)(req->start + req->length - 1), 1 },
     };
+    ssize_t read;
 
-    ssize_t read         = process_vm_readv(getpid(), &to, 1, from, 2, 0);
-
+    if (madvise((void*)(uintptr_t)drv_page_down(req->start), span,
+                advice) == 0) {
+        return 1;
+    }
+    if (madvise((void*)drv_page_up((uintptr_t)own), drv_page(), advice) == 0) {
+        return 0;
+    }
+    read = process_vm_readv(getpid(), &to, 1, from, 2, 0);
     return (read == 2) || ((read < 0) && (errno != EFAULT));
-}
-
-/* The pages come into being as the kernel's pinning would have them: private
- * copies, where they are to be written. 0: they cannot be written. (Before
- * Linux 5.14, and under qemu-user, nobody can say: then they can.) */
-static int mr_is_writable(uint64_t addr, uint64_t span)
-{
-    static char own[2 * MR_PAGE_MOST];
-    uintptr_t page = drv_page_up((uintptr_t)own);
-
-    return (madvise((void*)(uintptr_t)drv_page_down(addr), span,
-                    MR_POPULATE_WRITE) == 0) ||
-           (madvise((void*)page, drv_page(), MR_POPULATE_WRITE) != 0);
 }
 
 /* Make the pages ready: 0; -EPERM, -ENOMEM: the limit of locked memory;
@@ -126,9 +127,8 @@ static int mr_pin(const struct drv_dev *dev, const struct ib_uverbs_reg_mr *req,
     if (!drv_mr_is_mapped(req->start, span)) {
         return -EFAULT;
     }
-    if (mr_is_readable(req->start, req->length)) {
-        return ((req->access_flags & MR_WRITING) &&
-                !mr_is_writable(req->start, span)) ? -EFAULT : 0;
+    if (mr_is_there(req, span)) {
+        return 0;
     }
     return dev->knobs.peer_memory ?
            drv_gpu_map(req->start, req->length, map) : -EFAULT;
