@@ -4,6 +4,7 @@
 #endif
 #include "record_file.h"
 
+#include <files/bus.h>
 #include <files/output.h>
 #include <flow/image.h>
 
@@ -22,11 +23,9 @@
 #include <unistd.h>
 
 /*
- * Recordings that lose their file: somebody cuts it off, or its disk fails. A
- * store into a page that is no more raises SIGBUS, which would end the program
- * that is recorded. Here the signal is taken: the store goes to memory that
- * nobody reads, and the recording ends. All other SIGBUS are passed on. A child
- * after fork(2) has no recording of its own, and loses its parent's likewise.
+ * Recordings that lose their file (bus.h): the store goes to memory that nobody
+ * reads, and the recording ends. A child after fork(2) has no recording of its
+ * own, and loses its parent's likewise.
  */
 
 /* The handler walks the list at any time, hence no guard is ever freed: one
@@ -39,10 +38,9 @@ typedef struct record_guard {
     const char          *lost; /* why; NULL: it is not */
 } record_guard_t;
 
-static record_guard_t  *record_guards;
-static unsigned         record_guards_used;
-static pthread_mutex_t  record_guard_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction record_guard_before; /* of SIGBUS */
+static record_guard_t *record_guards;
+static unsigned        record_guards_used;
+static pthread_mutex_t record_guard_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Puts memory in place of the file. 0: failed. In a signal handler, and in a
  * child that was just forked. */
@@ -77,34 +75,14 @@ static record_guard_t *record_guard_find(const uint8_t *at, uint8_t **map)
     return NULL;
 }
 
-/* The handler that was there before, or what the system does without one. */
-static void record_guard_pass(int number, siginfo_t *info, void *context)
+static int record_guard_bus(const uint8_t *at)
 {
-    if (record_guard_before.sa_flags & SA_SIGINFO) {
-        record_guard_before.sa_sigaction(number, info, context);
-    } else if (record_guard_before.sa_handler == SIG_DFL) {
-        sigaction(number, &record_guard_before, NULL);
-        raise(number); /* after this handler */
-    } else if (record_guard_before.sa_handler != SIG_IGN) {
-        record_guard_before.sa_handler(number);
-    } else if (info->si_code > 0) { /* a fault, which nobody can ignore */
-        signal(number, SIG_DFL);
-    }
-}
-
-static void record_guard_bus(int number, siginfo_t *info, void *context)
-{
-    record_guard_t *guard = NULL;
     uint8_t        *map;
+    record_guard_t *guard = record_guard_find(at, &map);
 
-    if (info->si_code > 0) { /* else another process sent it */
-        guard = record_guard_find(info->si_addr, &map);
-    }
-    if ((guard == NULL) ||
-        !record_guard_lose(guard, map,
-                           "its file was cut off, or the disk failed")) {
-        record_guard_pass(number, info, context);
-    }
+    return (guard != NULL) &&
+           record_guard_lose(guard, map,
+                             "its file was cut off, or the disk failed");
 }
 
 static void record_guard_fork(void)
@@ -133,27 +111,12 @@ static void record_guard_forked_child(void)
 /* Under the lock: the first guard is used. */
 static void record_guard_begin(void)
 {
-    static int       forks;
-    struct sigaction bus = {.sa_sigaction = record_guard_bus,
-                            .sa_flags     = SA_SIGINFO | SA_ONSTACK};
+    static int forks;
 
-    sigemptyset(&bus.sa_mask);
-    (void)sigaction(SIGBUS, &bus, &record_guard_before);
+    bus_take(record_guard_bus);
     if (!forks) {
         forks = pthread_atfork(record_guard_fork, record_guard_forked,
                                record_guard_forked_child) == 0;
-    }
-}
-
-/* Under the lock: no guard is used any more. One who came later and has this
- * handler for the one before his own keeps it. */
-static void record_guard_end(void)
-{
-    struct sigaction now;
-
-    if ((sigaction(SIGBUS, NULL, &now) == 0) && (now.sa_flags & SA_SIGINFO) &&
-        (now.sa_sigaction == record_guard_bus)) {
-        (void)sigaction(SIGBUS, &record_guard_before, NULL);
     }
 }
 
@@ -202,7 +165,7 @@ static void record_guard_remove(record_guard_t *guard)
     pthread_mutex_lock(&record_guard_lock);
     __atomic_store_n(&guard->map, NULL, __ATOMIC_RELEASE);
     if (--record_guards_used == 0) {
-        record_guard_end();
+        bus_release(record_guard_bus);
     }
     pthread_mutex_unlock(&record_guard_lock);
 }

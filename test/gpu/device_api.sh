@@ -127,7 +127,10 @@ device_wrong_inside() {
             fail "nobody tells of increments where no memory is"
     done
     device_pair -- --do beside
-    for what in anew key beyond; do
+    for what in y n; do
+        UCX_SRD_GPU_THREAD=$what GPU_TROUBLE=allowed device_pair -- --do anew
+    done
+    for what in key beyond; do
         GPU_TROUBLE=allowed device_pair -- --do $what
     done
     device_pair -- --do capture

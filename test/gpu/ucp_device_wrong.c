@@ -7,7 +7,8 @@
  * registered; the client, who does not know, increments counters there.
  * --do beside: the server unmaps memory beside counters, or tries in vain to
  * unmap theirs: they count on.
- * --do anew: other memory comes to where a counter was: it stays as it is.
+ * --do anew: other memory comes to where a counter was, and stays as it is; or
+ * its file is cut off, and the server lives.
  * --do capture: the server captures a CUDA graph, and the client increments a
  * counter in its GPU's memory, for the first time.
  * --do beyond: a counter is not wholly in its GPU memory, which is registered
@@ -18,7 +19,7 @@
  * the client itself, does not.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE /* mremap, memfd_create */
 #endif
 #include "device_list.h"
 #include "test/apps/args.h"
@@ -28,6 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define FEATURE_DEVICE (1ul << 8) /* UCP_FEATURE_DEVICE */
 #define SIZE           (1ul << 20) /* of memory: malloc would unmap it, too */
@@ -175,6 +177,15 @@ static const char *beside_no_file(char *base)
                    "mmap of no file" : NULL;
 }
 
+static int beside_file;
+
+/* The counter's page is none of the file's any more, and then is again. */
+static const char *anew_cut(char *base)
+{
+    (void)base;
+    return ftruncate(beside_file, PAGE) ? "ftruncate" : NULL;
+}
+
 static const char *anew_mapped(char *base)
 {
     return ((munmap(base + COUNTER, PAGE) != 0) ||
@@ -209,7 +220,7 @@ static const beside_t beside_ways[] = {
     {beside_shrink, LATE, 0},      {beside_purge, LATE, 1},
     {beside_cannot_grow, LATE, 1}, {beside_no_file, LATE, 1},
     {anew_mapped, 0, 0},           {anew_over, 0, 0},
-    {anew_moved, 0, 0}
+    {anew_moved, 0, 0},            {anew_cut, 0, 0}
 };
 
 /* UCP has the handles of parts that overlap as one. */
@@ -228,6 +239,19 @@ static int beside_open(node_t *node, char *base, way_t *way)
            node_region_close(node, &after);
 }
 
+static char *beside_map(const beside_t *way)
+{
+    const int prot = PROT_READ | PROT_WRITE;
+
+    if (way->act != anew_cut) {
+        return mmap(NULL, 64 * PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    beside_file = memfd_create("counters", 0);
+    return (ftruncate(beside_file, 64 * PAGE) != 0) ?
+                   MAP_FAILED :
+                   mmap(NULL, 64 * PAGE, prot, MAP_SHARED, beside_file, 0);
+}
+
 static int beside_act(const node_t *node, const beside_t *way, char *base)
 {
     const char *failed = node->client ? NULL : way->act(base);
@@ -240,8 +264,7 @@ static int beside_act(const node_t *node, const beside_t *way, char *base)
 
 static int beside_one(node_t *node, const beside_t *way)
 {
-    char     *base  = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char     *base  = beside_map(way);
     uint64_t *count = (uint64_t*)(base + COUNTER);
     way_t     memory, witness;
     unsigned  i;
@@ -260,6 +283,9 @@ static int beside_one(node_t *node, const beside_t *way)
         if (way->again && beside_act(node, way, base)) {
             return -1;
         }
+    }
+    if ((way->act == anew_cut) && ftruncate(beside_file, 64 * PAGE)) {
+        return -1;
     }
     if (!node->client && (*count != way->counted)) {
         fprintf(stderr, "FAIL: the counter is %lu\n", (unsigned long)*count);

@@ -35,7 +35,8 @@ def main(source, build, work, *faults):
             for mine in glob.glob(build + "/obj/flow/*.o")]
     parts = glob.glob(build + "/src/record/record_*.o")
     parts += [f"{build}/src/{part}.o"
-              for part in ("files/output", "command/json", "command/options")]
+              for part in ("files/bus", "files/output", "command/json",
+                           "command/options")]
     subprocess.run(["gcc", *core, *parts,
                     *glob.glob(build + "/src/tools/replay/*.o"), "-o",
                     work + "/bin/srd_replay"], check=True)

@@ -22,7 +22,7 @@ LAYERS = {
     'record': {'flow', 'files'},
     'efasim': {'files', 'util', 'command'},
     'ucp_hooks': {'util'},
-    'uct/ib/efa': {'ucp_hooks', 'util'},
+    'uct/ib/efa': {'ucp_hooks', 'util', 'files'},
     'uct/ib/base': {'uct/ib/efa', 'ucp_hooks', 'flow', 'record'},
     'uct/ib/srd': {'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},
     'uct/ib/srd_gpu': {'uct/ib/srd', 'uct/ib/base', 'uct/ib/efa', 'ucp_hooks', 'flow'},

@@ -3,7 +3,11 @@
 #include "efa_clock.h"
 #include "efa_mr_priv.h"
 
+#include <files/bus.h>
+
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,7 +24,7 @@
  * it left. Pages that went are not believed again, whatever is mapped there
  * later.
  * Unmappings that UCX does not see (system calls made directly, dlclose,
- * UCX_MEM_EVENTS=n) remain, files that are cut off, and memory made read-only.
+ * UCX_MEM_EVENTS=n) remain, and memory made read-only.
  */
 static size_t efa_device_mem_page(uintptr_t address)
 {
@@ -197,6 +201,64 @@ static void efa_device_mem_settle(efa_md_t *md, uint64_t address)
     }
 }
 
+/* A thread that adds, which has to be told if the file of that memory is cut
+ * off. Any thread's signal handler looks at all of them: they are of no domain
+ * for ever. */
+typedef struct efa_adding {
+    efa_md_t  *md; /* NULL: free */
+    uintptr_t  address; /* 0: none now */
+    pthread_t  thread;
+    sigjmp_buf failed;
+} efa_adding_t;
+
+static efa_adding_t    efa_addings[64];
+static pthread_mutex_t efa_addings_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int efa_device_mem_bus(const uint8_t *at)
+{
+    const unsigned count = sizeof(efa_addings) / sizeof(*efa_addings);
+    sigset_t       bus;
+    unsigned       i;
+
+    for (i = 0; i < count; ++i) {
+        if ((__atomic_load_n(&efa_addings[i].address, __ATOMIC_ACQUIRE) ==
+             (uintptr_t)at) &&
+            pthread_equal(efa_addings[i].thread, pthread_self())) {
+            sigemptyset(&bus);
+            sigaddset(&bus, SIGBUS);
+            pthread_sigmask(SIG_UNBLOCK, &bus, NULL);
+            siglongjmp(efa_addings[i].failed, 1);
+        }
+    }
+    return 0;
+}
+
+/* The domain's from now on. Where many have all: one that guards nothing. */
+static efa_adding_t *efa_device_mem_adding(efa_md_t *md)
+{
+    const unsigned count = sizeof(efa_addings) / sizeof(*efa_addings);
+    unsigned       i     = 0;
+
+    pthread_mutex_lock(&efa_addings_lock);
+    while ((i < count) && (efa_addings[i].md != NULL)) {
+        ++i;
+    }
+    if (i < count) {
+        efa_addings[i].md = md;
+        bus_take(efa_device_mem_bus);
+    }
+    pthread_mutex_unlock(&efa_addings_lock);
+    return (i < count) ? &efa_addings[i] : NULL;
+}
+
+static void efa_device_mem_adding_end(efa_adding_t *adding)
+{
+    pthread_mutex_lock(&efa_addings_lock);
+    adding->md = NULL;
+    bus_release(efa_device_mem_bus);
+    pthread_mutex_unlock(&efa_addings_lock);
+}
+
 void efa_device_mem_open(efa_md_t *md)
 {
     pthread_mutex_init(&md->count_lock, NULL);
@@ -211,6 +273,9 @@ void efa_device_mem_close(efa_md_t *md)
 {
     if (md->count_pid != 0) {
         ucx_host_unwatch_unmap(md->super.host, efa_device_mem_unmapped, md);
+    }
+    if (md->adding != NULL) {
+        efa_device_mem_adding_end(md->adding);
     }
     pthread_mutex_destroy(&md->count_lock);
 }
@@ -320,16 +385,39 @@ efa_device_mem_find(efa_md_t *md, efa_device_mem_cache_t *cache, uint32_t rkey,
     return kind;
 }
 
+/* 0: the file of that memory was cut off. Under count_lock. */
+static int efa_device_mem_fetch_add(efa_md_t *md, uint64_t *counter,
+                                    uint64_t add)
+{
+    efa_adding_t *adding;
+
+    md->adding = (md->adding != NULL) ? md->adding : efa_device_mem_adding(md);
+    adding     = md->adding;
+    if ((adding != NULL) && (sigsetjmp(adding->failed, 0) != 0)) {
+        __atomic_store_n(&md->adding->address, 0, __ATOMIC_RELEASE);
+        return 0;
+    }
+    if (adding != NULL) {
+        adding->thread = pthread_self();
+        __atomic_store_n(&adding->address, (uintptr_t)counter,
+                         __ATOMIC_RELEASE);
+    }
+    __atomic_fetch_add(counter, add, __ATOMIC_RELEASE);
+    if (adding != NULL) {
+        __atomic_store_n(&adding->address, 0, __ATOMIC_RELEASE);
+    }
+    return 1;
+}
+
 int efa_device_mem_add(efa_md_t *md, efa_device_mem_cache_t *cache,
                        uint32_t rkey, uint64_t address, uint64_t add)
 {
     int is_there;
 
     efa_device_mem_settle(md, address);
-    is_there = efa_device_mem_at(md, cache, rkey, address, sizeof(add)) != NULL;
-    if (is_there) {
-        __atomic_fetch_add((uint64_t*)address, add, __ATOMIC_RELEASE);
-    }
+    is_there = (efa_device_mem_at(md, cache, rkey, address,
+                                  sizeof(add)) != NULL) &&
+               efa_device_mem_fetch_add(md, (uint64_t*)address, add);
     pthread_mutex_unlock(&md->count_lock);
     return is_there;
 }

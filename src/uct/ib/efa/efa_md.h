@@ -49,6 +49,7 @@ struct efa_md {
     pthread_mutex_t count_lock; /* efa_device_mem.h; may be taken under it */
     pid_t           count_pid;  /* whose it is; 0: nobody counts */
     efa_leaving_t   leaving[16]; /* under count_lock */
+    struct efa_adding *adding;   /* likewise; NULL: nobody counted yet */
     efa_memh_t     *memh_free;
     size_t          segment; /* bytes of the last ones (efa_mr_priv.h), or 0 */
     void           *memh_blocks; /* linked by their first word */

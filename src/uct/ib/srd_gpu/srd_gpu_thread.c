@@ -78,7 +78,8 @@ static void *srd_gpu_thread_main(void *arg)
     return NULL;
 }
 
-/* With every signal blocked: they are the program's. */
+/* With signals blocked: they are the program's. (But not SIGBUS, which kills
+ * where it is blocked: a counter's file may be cut off.) */
 static int srd_gpu_thread_start(srd_gpu_iface_t *iface)
 {
     sigset_t all, before;
@@ -88,6 +89,7 @@ static int srd_gpu_thread_start(srd_gpu_iface_t *iface)
         return 0;
     }
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&iface->thread.id, NULL, srd_gpu_thread_main, iface);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
