@@ -61,7 +61,7 @@ def phases_of(rounds, sid, endpoints):
         ("bench_receive_reversed", messages / 2, 151, 169, "receive, 16 reversed"),
         ("bench_receive_alone", messages * 31 / 32, 159, 181, "receive, alone"),
         ("bench_complete", messages * 3 / 2, 30, 33, "completion, 16 in a poll"),
-        ("bench_complete_alone", messages * 31 / 32, 102, 168,
+        ("bench_complete_alone", messages * 31 / 32, 102, 169,
          "completion, alone"),
         # of their own polls, without which the rest is what a limit packet costs
         ("bench_receive_limit", rounds * 3 / 2, 1820, 1957,
