@@ -36,7 +36,7 @@ flow_priv_h_files = src/flow/ack_priv.h src/flow/alarm_priv.h src/flow/ctl_priv.
                     src/flow/lap_priv.h src/flow/list_priv.h \
                     src/flow/owner_priv.h \
                     src/flow/pair_priv.h src/flow/path_priv.h src/flow/peer_priv.h \
-                    src/flow/pool_priv.h src/flow/resend_priv.h \
+                    src/flow/pool_priv.h src/flow/resend_priv.h src/flow/room_priv.h \
                     src/flow/rx_life_priv.h src/flow/rx_priv.h \
                     src/flow/rx_record_priv.h src/flow/rx_stranger_priv.h \
                     src/flow/state_priv.h src/flow/stranger_priv.h \
