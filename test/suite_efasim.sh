@@ -584,9 +584,9 @@ suite_run() {
     check planted_unseen 30 planted_unseen
     check planted_later 20 planted_later
     check planted_fuse 60 planted_fuse
-    check planted_cache 20 planted_cache
+    check planted_cache 40 planted_cache
     check planted_python 30 planted_python
-    check planted_bench 30 planted_bench
+    check planted_bench 60 planted_bench
     check user_namespaces 30 user_namespaces
     ci && check shm_full 120 shm_full
 }
