@@ -76,7 +76,7 @@ def phases_of(rounds, sid, endpoints):
             ("full", [rounds, "full"], [
                 ("bench_refuse", messages, 176, 174, f"{full}, full queue: refused"),
                 ("bench_queue", messages, 88, 88, f"{full}, full queue: and waits"),
-                ("bench_serve", messages, 369, 440, f"{full}, full queue: served")]),
+                ("bench_serve", messages, 370, 440, f"{full}, full queue: served")]),
             ("create_100", [rounds, 100], [
                 ("bench_create", 100, 1950, 2020, "endpoint, 100 GIDs")]),
             ("create", [rounds, endpoints], [

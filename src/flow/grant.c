@@ -72,12 +72,11 @@ int flow_grant_is_tight(const flow_core_t *core)
 
 int flow_grant_idle_window(const flow_core_t *core)
 {
-    int64_t share = flow_grant_usable(core) /
-                    (core->granted ? core->granted : 1);
+    int64_t share = flow_grant_usable(core) / core->granted;
 
     share = (share > FLOW_CALM_WINDOW) ? FLOW_CALM_WINDOW : share;
     share = (share > core->params.grant) ? core->params.grant : share;
-    return (share < FLOW_IDLE_WINDOW) ? FLOW_IDLE_WINDOW : (int)share;
+    return (share > FLOW_IDLE_WINDOW) ? (int)share : FLOW_IDLE_WINDOW;
 }
 
 /* More buffers would help. */
