@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """check_twice.py ROOT BUILD: no six lines stand twice in src/. Blank lines and
 what begins every file (includes, the licence) are passed over; leading blanks
-do not count. A run that may stand twice is in twice.txt, with the reason: its
-first line, ":", and why."""
+do not count."""
 
-import os
 import re
 import sys
 
 import tree
 
 RUN = 6
-ALLOWED = 'test/tidy/twice.txt'
 SUFFIXES = ('.c', '.h', '.inc', '.in', '.sh')
 PASSED_OVER = re.compile(r'\s*$|\s*#\s*include\b|.*SPDX-License-Identifier'
                          r'|#!/')
@@ -47,29 +44,12 @@ def runs(files):
             yield other, others[there], path, lines[at], length
 
 
-def allowed_of(root):
-    if not os.path.exists(os.path.join(root, ALLOWED)):
-        return {}
-    pairs = (line.rsplit(': ', 1) for line in
-             tree.read(root, ALLOWED).splitlines() if line)
-    return {pair[0]: pair[1:] for pair in pairs}
-
-
 def main(root):
-    problems = []
     files = {path: lines_of(tree.read(root, path))
              for path in tree.files(root, *SUFFIXES, under='src')}
-    allowed = allowed_of(root)
-    used = set()
-    for first, (a, text), second, (b, _), length in runs(files):
-        if allowed.get(text):
-            used.add(text)
-            continue
-        problems.append(f'{second}:{b}: {length} lines as at {first}:{a}: '
-                        f'{text}')
-    for text in sorted(set(allowed) - used):
-        problems.append(f'{ALLOWED}: stands once, or has no reason: {text}')
-    tree.finish(problems, files, 'sources')
+    tree.finish([f'{second}:{b}: {length} lines as at {first}:{a}: {text}'
+                 for first, (a, text), second, (b, _), length in runs(files)],
+                files, 'sources')
 
 
 main(sys.argv[1])

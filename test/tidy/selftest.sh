@@ -278,16 +278,8 @@ calls c elsewhere
 expect pass check_circles.py
 calls c a
 expect fail check_circles.py 'src/uct/ib/efa/a.c: in a circle of calls'
-passes check_circles.py test/tidy/circles.txt \
-    <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c: a sample'
-calls c elsewhere
-expect fail check_circles.py 'src/uct/ib/efa/c.c does not call'
-calls c a
-calls b elsewhere
-expect fail check_circles.py 'closes no circle'
 fails check_circles.py 'circles.txt:1: not' test/tidy/circles.txt \
-    <<<'src/uct/ib/efa/c.c -> src/uct/ib/efa/a.c'
-calls b c
+    <<<'a of src/uct/ib/efa/a.c'
 passes check_circles.py test/tidy/circles.txt <<<'a of src/uct/ib/efa/a.c: a sample'
 calls c elsewhere
 expect fail check_circles.py 'nobody calls a of src/uct/ib/efa/a.c'
@@ -321,13 +313,7 @@ twice a b
 expect pass check_twice.py
 echo '    5' | tee -a "$root/src/flow/a.c" >>"$root/src/flow/b.c"
 expect fail check_twice.py 'src/flow/b.c:4: 6 lines as at src/flow/a.c:4: {'
-passes check_twice.py test/tidy/twice.txt <<<'{: a sample'
-twice b
-expect fail check_twice.py 'twice.txt: stands once, or has no reason: {'
-put test/tidy/twice.txt <<<'{'
-twice a b
-expect fail check_twice.py 'twice.txt: stands once, or has no reason: {'
-put test/tidy/twice.txt </dev/null
+rm "$root/src/flow/b.c"
 { printf '1\n2\n3\n4\n5\n6\n' && printf '1\n2\n3\n4\n5\n6\n'; } |
     put src/flow/a.c
 expect fail check_twice.py 'src/flow/a.c:7: 6 lines as at src/flow/a.c:1: 1'
