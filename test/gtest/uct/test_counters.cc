@@ -46,7 +46,7 @@ protected:
 
     uint64_t sum()
     {
-        return std::accumulate(node.counters, node.counters + 8, uint64_t(0));
+        return std::accumulate(node.counters, node.counters + 9, uint64_t(0));
     }
 
     /* As UCX's handler: what is above its own bound is not even formatted. */
@@ -65,17 +65,18 @@ protected:
         }
     }
 
-    /* A ucx_stats_class_t with this order of counters, and a node of it. */
+    /* A ucx_stats_class_t with this order of counters, a name behind them that is
+     * none of its, and a node of it. */
     const struct {
         const char *name;
         unsigned    count, id;
-        const char *names[8];
+        const char *names[9];
     } stats = {"some", 8, 0, {"am", "put", "tag", "flush", "rx_am",
-                              "bytes_short", "no_res", "fence"}};
+                              "bytes_short", "no_res", "fence", "get"}};
     struct {
         const void *cls;
         char        rest[UCX_STATS_NODE_COUNTERS - sizeof(void*)];
-        uint64_t    counters[8];
+        uint64_t    counters[9];
     } node = {&stats, {}, {}};
 
     ucs_class_t         ep_class = {}, iface_class = {};

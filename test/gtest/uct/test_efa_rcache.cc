@@ -77,8 +77,8 @@ protected:
                             base + (page + count) * page_size);
     }
 
-    const efa_rcache_ops_t ops = {reg, dereg};
     efa_rcache_t cache;
+    efa_rcache_ops_t ops = {reg, dereg}; /* what too many notes would spoil */
     size_t page_size = sysconf(_SC_PAGESIZE);
     uintptr_t base = 0x10000000;
     unsigned regs = 0, refuse = 0;
@@ -221,6 +221,7 @@ TEST_F(Rcache, invalidate__tells_when_the_last_user_is_gone)
     EXPECT_EQ(0u, gone_one.calls);
     efa_rcache_invalidate(&cache, two, &gone_two);
     put(three);
+    efa_rcache_give_back(&cache); /* tells nobody again */
     EXPECT_EQ(1u, gone_one.calls);
     EXPECT_EQ(1u, gone_two.calls);
     EXPECT_TRUE(live.empty());
