@@ -5,8 +5,8 @@ order: none calls another that calls it, whatever the way round. Told by the
 symbols of the object files: an inline function counts where it is compiled.
 (Between the parts check_layers.py decides.) ROOT/test/tidy/circles.txt has the
 calls that are allowed although they close a circle, a line each: "FUNCTION of
-CALLED: reason". A line without effect is a failure. The tables of ROOT/docs/DESIGN.md name each file of flow and base
-in such an order."""
+CALLED: reason". A line without effect is a failure. The tables of
+ROOT/docs/DESIGN.md name each file of flow and base in such an order."""
 
 import glob
 import os
