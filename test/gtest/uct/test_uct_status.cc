@@ -525,9 +525,12 @@ TEST_F(UctStatus1, flushed__messages_under_way_end_too)
         a->progress(); /* it leaves; b's posts take it in, b's next poll sees
                           it before any of theirs */
     }
-    for (uint64_t i = 1; i <= FLOW_WINDOW_MAX - 8; ++i) {
-        ASSERT_EQ(UCS_OK, uct_ep_am_short(back, AM_ID, i, nullptr, 0));
+    uint64_t sent = 0; /* on ud fewer may go, where an answer came late */
+    while ((sent < FLOW_WINDOW_MAX - 8) &&
+           (uct_ep_am_short(back, AM_ID, sent + 1, nullptr, 0) == UCS_OK)) {
+        ++sent;
     }
+    ASSERT_LT(is_ud() ? 16u : FLOW_WINDOW_MAX - 9u, sent);
     ASSERT_EQ(UCS_INPROGRESS, uct_ep_flush(back, 0, &flushed.uct));
     ASSERT_TRUE(wait([&] {
         return flushed.done && !b->failures.empty();
