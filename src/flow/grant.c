@@ -552,7 +552,8 @@ void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
     flow_grant_owed_sync(core, rx);
     flow_grant_flow_calm(core, rx);
     keep = flow_grant_idle_window(core);
-    if (flow_grant_credits_left(rx) > keep) {
+    /* not to less while a recall may be under way: that would come too late */
+    if ((flow_grant_credits_left(rx) > keep) && !flow_grant_is_recalled(rx)) {
         flow_rx_advertised_set(rx, psn + (flow_psn_t)keep);
         rx->flags     |= FLOW_RXF_RECALLED;
         rx->used       = 0;
