@@ -26,10 +26,10 @@
  * needs an epoch.
  *   - rx->limit was advertised and is accepted. flow_rx_use is the part of it
  *     that the sender should use: less, from a recall until grants pass it.
- *   - A sender obeys a recall to N only while it has sent less than N. More is
- *     granted only after all packets before N came; so a recall that comes late
- *     finds N sent, and changes nothing. Hence no limit is marked as a recall
- *     once more was granted (rx->used).
+ *   - A sender obeys a recall to N only while it has sent less than N. Nothing
+ *     is granted, and nothing recalled to less, before all packets before N
+ *     came; so a recall that comes late finds N sent, and changes nothing.
+ *     Hence no limit is marked as a recall once more was granted (rx->used).
  *   - A silent flow keeps its share of the buffers, and one credit at least:
  *     a message of some packets after a silence, as after a computation, need
  *     not wait for a limit, and if all wake at once there is room for them.
@@ -73,10 +73,10 @@ int flow_grant_is_tight(const flow_core_t *core)
 int flow_grant_idle_window(const flow_core_t *core)
 {
     int64_t share = flow_grant_usable(core) / core->granted;
+    int most      = flow_grant_calm_most(core, FLOW_CALM_WINDOW);
 
-    share = (share > FLOW_CALM_WINDOW) ? FLOW_CALM_WINDOW : share;
-    share = (share > core->params.grant) ? core->params.grant : share;
-    return (share > FLOW_IDLE_WINDOW) ? (int)share : FLOW_IDLE_WINDOW;
+    most = (share > most) ? most : (int)share;
+    return (most > FLOW_IDLE_WINDOW) ? most : FLOW_IDLE_WINDOW;
 }
 
 /* More buffers would help. */
@@ -552,7 +552,6 @@ void flow_grant_recall(flow_core_t *core, flow_rx_t *rx)
     flow_grant_owed_sync(core, rx);
     flow_grant_flow_calm(core, rx);
     keep = flow_grant_idle_window(core);
-    /* not to less while a recall may be under way: that would come too late */
     if ((flow_grant_credits_left(rx) > keep) && !flow_grant_is_recalled(rx)) {
         flow_rx_advertised_set(rx, psn + (flow_psn_t)keep);
         rx->flags     |= FLOW_RXF_RECALLED;

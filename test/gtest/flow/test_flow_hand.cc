@@ -276,6 +276,28 @@ TEST_F(flow_hand, lent__not_after_the_hand_stopped)
     send(0, FLOW_WAKE_WINDOW);
 }
 
+/* Nor to less, where its share shrank meanwhile: the first recall may come
+ * last, after what was granted since. */
+TEST_F(flow_hand, recall__not_again_before_it_was_obeyed)
+{
+    flow_tx_t *tx = txs[0];
+
+    send(0, 3 * CALM_USE);
+    flow_grant_recall(b.core, rxs[0]);
+    Packet late = take(b).at(0);
+    for (int i = 0; i < PEERS; ++i) {
+        a.open(b);
+    }
+    settle(a, b);
+    ASSERT_LT(flow_grant_idle_window(b.core), left(0));
+    flow_grant_recall(b.core, rxs[0]);
+    settle(a, b);
+    send(0, flow_psn_diff(tx->limit, flow_tx_psn(tx)));
+    a.receive(late);
+    b.complete(late);
+    send(0, 4 * FLOW_WINDOW_MAX);
+}
+
 /* A limit that is told once more was granted is no recall, or the two of them
  * in the wrong order would leave the sender with nothing. */
 TEST_F(flow_hand, recall__not_after_it_was_granted_more)
