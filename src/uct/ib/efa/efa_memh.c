@@ -111,24 +111,39 @@ efa_memh_find_part(efa_md_t *md, const efa_memh_t *memh, uintptr_t start,
     return part;
 }
 
+/* A mapping of this process's. */
+typedef struct efa_mapping {
+    uintptr_t from, to;
+    char      right; /* to write: 'w' */
+} efa_mapping_t;
+
+/* The next line of /proc/self/maps. 0: there is none. */
+static int efa_mapping_next(FILE *maps, efa_mapping_t *mapping)
+{
+    return fscanf(maps, "%" SCNxPTR "-%" SCNxPTR " %*c%c%*[^\n]",
+                  &mapping->from, &mapping->to, &mapping->right) == 3;
+}
+
 /* A part as large as the mappings that it lies in, so that there are few of
  * them, wherever the memory is received into. */
 static void efa_memh_widen(const efa_memh_t *memh, ucx_mem_reg_t *part)
 {
     uintptr_t start = (uintptr_t)memh->address, end = start + memh->length;
     uintptr_t first = (uintptr_t)part->address, last = first + part->length - 1;
-    uintptr_t from, to;
     FILE     *maps = fopen("/proc/self/maps", "re");
+    efa_mapping_t mapping;
 
     if (maps == NULL) {
         return;
     }
-    while (fscanf(maps, "%" SCNxPTR "-%" SCNxPTR "%*[^\n]", &from, &to) == 2) {
-        if ((from <= first) && (first < to) && (start < from)) {
-            start = from;
+    while (efa_mapping_next(maps, &mapping)) {
+        if ((mapping.from <= first) && (first < mapping.to) &&
+            (start < mapping.from)) {
+            start = mapping.from;
         }
-        if ((from <= last) && (last < to) && (to < end)) {
-            end = to;
+        if ((mapping.from <= last) && (last < mapping.to) &&
+            (mapping.to < end)) {
+            end = mapping.to;
         }
     }
     fclose(maps);
@@ -215,22 +230,21 @@ static ucs_status_t efa_memh_say(efa_md_t *md, const efa_memh_t *memh,
 /* The kinds of memory (EFA_MEMORY_) that these bytes lie in; 0: not known. */
 static unsigned efa_memory_kinds(const void *address, size_t length)
 {
-    uintptr_t start = (uintptr_t)address, from, to;
-    unsigned  kinds = 0;
-    FILE     *maps  = fopen("/proc/self/maps", "re");
-    char      right;
+    uintptr_t     start = (uintptr_t)address;
+    unsigned      kinds = 0;
+    FILE         *maps  = fopen("/proc/self/maps", "re");
+    efa_mapping_t mapping;
 
-    while ((maps != NULL) && (fscanf(maps, "%" SCNxPTR "-%" SCNxPTR
-                                     " %*c%c%*[^\n]", &from, &to,
-                                     &right) == 3)) {
-        if ((from < start + length) && (start < to)) {
-            kinds |= (right == 'w') ? EFA_MEMORY_WRITABLE :
-                                      EFA_MEMORY_READ_ONLY;
+    if (maps == NULL) {
+        return 0;
+    }
+    while (efa_mapping_next(maps, &mapping)) {
+        if ((mapping.from < start + length) && (start < mapping.to)) {
+            kinds |= (mapping.right == 'w') ? EFA_MEMORY_WRITABLE :
+                                              EFA_MEMORY_READ_ONLY;
         }
     }
-    if (maps != NULL) {
-        fclose(maps);
-    }
+    fclose(maps);
     return kinds;
 }
 
