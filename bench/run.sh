@@ -4,7 +4,7 @@
 # Measures this transport beside others on one emulated device, in one run: a
 # table and JSON, with the machine, the versions, and what was not
 # measured and why. In a fresh clone on 2 cores it takes at most 20 minutes, with
-# --quick 3, its build included.
+# --quick 7, its build included.
 # usage: bench/run.sh [--quick] [--no-install] [--only STUDY,...] [--out DIR]
 #                     [--page PAGE] [BUILD_DIR]
 # --page docs/BENCH.md renews the tables that this page has of the same heading.

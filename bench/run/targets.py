@@ -24,7 +24,7 @@ COUNTS = [("empty progress", 36, 20, ""), ("post am_short_iov 8 B", 80, 110, "bo
           ("completion, 16 in a poll", 30, 30, "direct"), (LIMIT, 450, 450, "both")]
 OURS = {"srd": "srd", "direct": "srd direct"}
 RIVALS = {"intree": "UCX's own", "ofi": "libfabric's efa"}
-# Shapes of traffic in which it is UCX's own srd that is ahead: tag's with --quick.
+# Shapes of traffic in which it is UCX's own srd that is ahead (32:1000 with --quick).
 BEHIND = ["tag:8:256:300:turn", "am:8:1:1000:random", "tag:8:32:1000:random"]
 # Goals that are not reached, with the reasons in docs/BENCH.md. Any other that is
 # missed has been lost: bench/run.sh fails.
